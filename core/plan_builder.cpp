@@ -1,0 +1,132 @@
+#include "core/plan_builder.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace moeblaze {
+
+using StepRef = PlanBuilder::StepRef;
+
+StepRef& StepRef::read(BufferId id, int64_t traffic) {
+  assert(step().writesBegin == step().operandsEnd && "reads come before writes");
+  builder_->plan_.operands.push_back(id);
+  step().writesBegin = ++step().operandsEnd;
+  step().bytesRead += traffic;
+  return *this;
+}
+
+StepRef& StepRef::write(BufferId id, int64_t traffic) {
+  builder_->plan_.operands.push_back(id);
+  ++step().operandsEnd;
+  step().bytesWritten += traffic;
+  return *this;
+}
+
+StepRef& StepRef::readsRows(BufferId id, int64_t rows) {
+  const Buffer& buffer = builder_->plan_.buffer(id);
+  return read(id, rows * buffer.shape.last() * sizeOf(buffer.dtype));
+}
+
+StepRef& StepRef::grouped(int64_t n, int64_t k) {
+  step().gemm = {Ragged::rows, 0, n, k, builder_->firstExpert_, builder_->experts_};
+  step().flops = 2.0 * static_cast<double>(builder_->currentRows_) * static_cast<double>(n) * static_cast<double>(k);
+  return *this;
+}
+
+StepRef& StepRef::groupedReduction(int64_t m, int64_t n) {
+  step().gemm = {Ragged::reduction, m, n, 0, builder_->firstExpert_, builder_->experts_};
+  step().flops = 2.0 * static_cast<double>(builder_->currentRows_) * static_cast<double>(m) * static_cast<double>(n);
+  return *this;
+}
+
+StepRef& StepRef::dense(int64_t m, int64_t n, int64_t k) {
+  step().gemm = {Ragged::none, m, n, k, 0, 0};
+  step().flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  return *this;
+}
+
+StepRef& StepRef::launches(int32_t count) {
+  step().launches = count;
+  return *this;
+}
+
+StepRef& StepRef::family(KernelFamily family) {
+  step().family = family;
+  return *this;
+}
+
+PlanBuilder::PlanBuilder(const MoeConfig& config, const Routing& routing, std::string system, PlanOptions options)
+    : options_(options) {
+  plan_.config = config;
+  plan_.system = std::move(system);
+  plan_.routing = routing.text();
+  plan_.tokensPerExpert.assign(routing.tokensPerExpert().begin(), routing.tokensPerExpert().end());
+  plan_.buffers.reserve(32);
+  plan_.steps.reserve(24);
+  plan_.operands.reserve(128);
+  useExperts(0, static_cast<int32_t>(config.experts));
+}
+
+BufferId PlanBuilder::buffer(std::string name, Role role, DType dtype, Shape shape) {
+  Buffer& buffer = plan_.buffers.emplace_back();
+  buffer.name = std::move(name);
+  buffer.role = role;
+  buffer.dtype = dtype;
+  buffer.shape = shape;
+  buffer.bytes = shape.count() * sizeOf(dtype);
+  return static_cast<BufferId>(plan_.buffers.size() - 1);
+}
+
+BufferId PlanBuilder::transient(std::string name, Shape shape) {
+  return buffer(std::move(name), Role::transient, config().dtype, shape);
+}
+
+BufferId PlanBuilder::hidden(std::string name, Shape shape, DType dtype) {
+  const BufferId id = buffer(std::move(name), Role::transient, dtype, shape);
+  plan_.buffers[index(id)].intermediate = true;
+  return id;
+}
+
+BufferId PlanBuilder::external(std::string name, Role role, DType dtype, Shape shape) {
+  const BufferId id = buffer(std::move(name), role, dtype, shape);
+  plan_.buffers[index(id)].external = true;
+  return id;
+}
+
+BufferId PlanBuilder::alias(std::string name, BufferId base, Role role, DType dtype, Shape shape) {
+  const BufferId id = buffer(std::move(name), role, dtype, shape);
+  plan_.buffers[index(id)].aliasOf = base;
+  plan_.buffers[index(id)].intermediate = at(base).intermediate;
+  return id;
+}
+
+PlanBuilder::StepRef PlanBuilder::step(std::string name, Op op) {
+  Step& step = plan_.steps.emplace_back();
+  step.name = std::move(name);
+  step.op = op;
+  step.phase = phase_;
+  step.family = family_;
+  step.operandsBegin = step.writesBegin = step.operandsEnd = static_cast<int32_t>(plan_.operands.size());
+  return StepRef(this);
+}
+
+void PlanBuilder::beginBackward() {
+  phase_ = Phase::backward;
+  plan_.forwardSteps = static_cast<int32_t>(plan_.steps.size());
+}
+
+void PlanBuilder::useExperts(int32_t first, int32_t count) {
+  firstExpert_ = first;
+  experts_ = count;
+  const auto begin = plan_.tokensPerExpert.begin() + first;
+  currentRows_ = std::accumulate(begin, begin + count, int64_t{0});
+}
+
+Plan PlanBuilder::finish() {
+  deriveLifetimes(plan_);
+  for (Buffer& buffer : plan_.buffers)
+    if (buffer.role == Role::transient && plan_.isHeldForBackward(buffer)) buffer.role = Role::saved;
+  return std::move(plan_);
+}
+
+}  // namespace moeblaze

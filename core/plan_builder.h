@@ -1,0 +1,96 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/plan.h"
+#include "core/routing.h"
+#include "core/system.h"
+
+namespace moeblaze {
+
+/// Assembles a Plan: systems declare buffers and append Steps; lifetimes and the `saved` role are derived at the end.
+class PlanBuilder {
+ public:
+  /// One Step under construction; operands count their whole size as traffic unless told otherwise.
+  class StepRef {
+   public:
+    template <typename... Ids>
+    StepRef& reads(Ids... ids) {
+      (read(ids, builder_->plan_.buffer(ids).bytes), ...);
+      return *this;
+    }
+    template <typename... Ids>
+    StepRef& writes(Ids... ids) {
+      (write(ids, builder_->plan_.buffer(ids).bytes), ...);
+      return *this;
+    }
+    /// Reads `traffic` bytes of the buffer: part of a weight, or rows once per slot. All reads come before writes.
+    StepRef& read(BufferId id, int64_t traffic);
+    StepRef& write(BufferId id, int64_t traffic);
+    /// Reads `rows` rows of the buffer, each its last extent wide.
+    StepRef& readsRows(BufferId id, int64_t rows);
+    /// Each expert's rows [n_e, k] times its [k, n], for the experts of the builder's current range.
+    StepRef& grouped(int64_t n, int64_t k);
+    /// Each expert's [m, n_e]·[n_e, n].
+    StepRef& groupedReduction(int64_t m, int64_t n);
+    /// One product [m,k]·[k,n].
+    StepRef& dense(int64_t m, int64_t n, int64_t k);
+    StepRef& launches(int32_t count);
+    StepRef& family(KernelFamily family);
+
+   private:
+    friend class PlanBuilder;
+    explicit StepRef(PlanBuilder* builder) : builder_(builder) {}
+    Step& step() { return builder_->plan_.steps.back(); }
+    PlanBuilder* builder_;
+  };
+
+  PlanBuilder(const MoeConfig& config, const Routing& routing, std::string system, PlanOptions options);
+
+  const MoeConfig& config() const { return plan_.config; }
+  PlanOptions options() const { return options_; }
+  int64_t rows() const { return plan_.config.rows(); }
+
+  BufferId buffer(std::string name, Role role, DType dtype, Shape shape);
+  /// A transient in the config's dtype.
+  BufferId transient(std::string name, Shape shape);
+  /// A transient between the two MLPs, of `dtype`.
+  BufferId hidden(std::string name, Shape shape, DType dtype);
+  BufferId hidden(std::string name, Shape shape) { return hidden(std::move(name), shape, config().dtype); }
+  /// Exists before the step and is not part of the peak.
+  BufferId external(std::string name, Role role, DType dtype, Shape shape);
+  /// Same storage as `base` under another name; for in-place results and views.
+  BufferId alias(std::string name, BufferId base, Role role, DType dtype, Shape shape);
+  void markRouter(BufferId id) { plan_.buffers[index(id)].router = true; }
+  const Buffer& at(BufferId id) const { return plan_.buffer(id); }
+
+  StepRef step(std::string name, Op op);
+  /// Where a framework lets go of buffers it no longer reads.
+  template <typename... Ids>
+  void release(std::string name, Ids... ids) {
+    StepRef ref = step(std::move(name), Op::release).launches(0);
+    (ref.read(ids, 0), ...);
+  }
+  /// Steps from here on are backward.
+  void beginBackward();
+  /// Kernel family of the Steps that follow.
+  void useFamily(KernelFamily family) { family_ = family; }
+  /// Grouped products that follow cover these experts only.
+  void useExperts(int32_t first, int32_t count);
+  /// Routed rows of the current expert range.
+  int64_t currentRows() const { return currentRows_; }
+
+  /// Derives lifetimes and roles and hands the Plan over; the builder is empty after.
+  Plan finish();
+
+ private:
+  Plan plan_;
+  PlanOptions options_;
+  Phase phase_ = Phase::forward;
+  KernelFamily family_ = KernelFamily::library;
+  int32_t firstExpert_ = 0, experts_ = 0;
+  int64_t currentRows_ = 0;
+};
+
+}  // namespace moeblaze

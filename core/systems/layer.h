@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/plan_builder.h"
+#include "core/system.h"
+
+namespace moeblaze {
+
+/// How a system stores what every layer has.
+struct LayerStyle {
+  bool fusedUpWeights = false;  ///< W1 and W2 are one parameter W12 [E, d, 2h]
+  bool denseGates = false;      ///< gates are a dense [E, L] map, not [L, k]
+  DType gateDtype = DType::fp32;
+};
+
+/// Buffers every system has, declared in one place. Weights are row-major, so that one copy serves both directions:
+/// W1, W2 [E, d, h], W3 [E, h, d].
+struct Layer {
+  Layer(PlanBuilder& builder, LayerStyle style);
+
+  BufferId x, topkIds, gates, outputGradient;
+  BufferId w1, w2 = BufferId::none, w3;  ///< w1 is W12 and w2 none when fused; w2 none when not gated
+  BufferId output, inputGradient, gateGradient;
+  BufferId w1Gradient, w2Gradient = BufferId::none, w3Gradient;
+};
+
+/// The router's own Steps, planned when PlanOptions ask: softmax or sigmoid over logits x·Wr, top-k, and back. Its
+/// backward adds to the input gradient, which must have been written.
+class RouterSteps {
+ public:
+  RouterSteps(PlanBuilder& builder, const Layer& layer);
+  void forward();
+  void backward();
+
+ private:
+  BufferId own(BufferId id);
+
+  PlanBuilder& builder_;
+  const Layer& layer_;
+  BufferId weight_{}, weightGradient_{}, logits_{}, scores_{};
+};
+
+/// First projections' results and their activation, as a framework's autograd runs and keeps them.
+struct FrameworkActivation {
+  BufferId a = BufferId::none, b = BufferId::none;  ///< b is none when not gated
+  BufferId s = BufferId::none;                      ///< act(A); the result itself when not gated
+  BufferId y = BufferId::none;                      ///< what the second projection reads
+  BufferId aGradient = BufferId::none, bGradient = BufferId::none;
+};
+
+/// Steps act(A) and, when gated, ·B; each node keeps its inputs. `suffix` tells shared experts' buffers apart.
+void activationForward(PlanBuilder& builder, FrameworkActivation& act, int64_t rows, int64_t width,
+                       const std::string& suffix);
+/// The nodes backward: the product's two gradients exist together before its inputs go.
+void activationBackward(PlanBuilder& builder, FrameworkActivation& act, BufferId yGradient, int64_t rows, int64_t width,
+                        const std::string& suffix);
+
+/// Shared experts as one dense MLP of width h_s over all tokens, run and kept as a framework does. Forward adds to the
+/// output; backward comes before the routed experts' and writes the input gradient. Nothing when the config has none.
+class FrameworkSharedExperts {
+ public:
+  FrameworkSharedExperts(PlanBuilder& builder, const Layer& layer);
+  void forward();
+  void backward();
+  /// Where the routed path puts its input gradient: the layer's own, or a transient that `addRouted` adds to it.
+  BufferId routedInputGradient();
+  void addRouted(BufferId routed);
+
+ private:
+  PlanBuilder& builder_;
+  const Layer& layer_;
+  int64_t width_;
+  BufferId w1_{}, w2_{}, w3_{}, w1Gradient_{}, w2Gradient_{}, w3Gradient_{};
+  FrameworkActivation act_;
+};
+
+// One function per family of systems, each in the file of its name.
+void planMegablocks(PlanBuilder& builder, const System& system);
+void planMegablocksMemopt(PlanBuilder& builder, const System& system);
+void planScattermoe(PlanBuilder& builder, const System& system);
+void planMomoe(PlanBuilder& builder, const System& system);
+void planTorch(PlanBuilder& builder, const System& system);
+void planMoeblaze(PlanBuilder& builder, const System& system);
+void planMoeblazePaper(PlanBuilder& builder, const System& system);
+void planMoeblazeMin(PlanBuilder& builder, const System& system);
+
+}  // namespace moeblaze

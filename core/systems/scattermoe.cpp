@@ -1,0 +1,129 @@
+// ScatterMoE's GLUMLP and MLP (shawntan/scattermoe 47b5e15: mlp.py, parallel_experts.py, kernels/ops.py), measured on
+// an H200. Gathers inside its Triton products in forward; backward groups rows first.
+#include "core/systems/layer.h"
+
+namespace moeblaze {
+namespace {
+
+struct Scattermoe {
+  explicit Scattermoe(PlanBuilder& builder)
+      : b(builder),
+        c(b.config()),
+        rows(b.rows()),
+        layer(b, {.fusedUpWeights = true, .gateDtype = c.dtype}),
+        router(b, layer),
+        shared(b, layer) {}
+
+  void forward() {
+    router.forward();
+    sortedIds = b.buffer("sorted_expert_ids", Role::index, DType::int64, {rows});
+    order = b.buffer("sorted_scattered_ids", Role::index, DType::int64, {rows});
+    offsets = b.buffer("expert_offsets", Role::index, DType::int64, {c.experts});
+    const BufferId sort = b.buffer("sort_scratch", Role::workspace, DType::int64, {rows, 3});
+    b.step("sort", Op::sort).reads(layer.topkIds).writes(sort, sortedIds, order, offsets).launches(10);
+
+    const int64_t upWidth = c.upProjections() * c.dFf;
+    z = b.hidden(gated() ? "Z" : "A", {rows, upWidth});
+    b.step("up", Op::groupedGemm)
+        .readsRows(layer.x, rows)
+        .reads(layer.w1, sortedIds, order)
+        .writes(z)
+        .grouped(upWidth, c.dModel)
+        .family(KernelFamily::triton);
+    act.a = z;
+    if (gated()) {  // chunk() hands out views of Z
+      act.a = b.alias("A", z, Role::transient, c.dtype, {rows, c.dFf});
+      act.b = b.alias("B", z, Role::transient, c.dtype, {rows, c.dFf});
+    }
+    activationForward(b, act, rows, c.dFf, "");
+    expertOutput = b.transient("expert_output", {rows, c.dModel});
+    b.step("down", Op::groupedGemm)
+        .reads(act.y, layer.w3, sortedIds, order)
+        .writes(expertOutput)
+        .grouped(c.dModel, c.dFf)
+        .family(KernelFamily::triton);
+    b.step("combine", Op::combine).reads(layer.gates, expertOutput).writes(layer.output);
+    shared.forward();
+  }
+
+  void backward() {
+    b.beginBackward();
+    shared.backward();
+    downBackward();
+    activationBackward(b, act, yGradient, rows, c.dFf, "");
+    BufferId zGradient = act.aGradient;
+    if (gated()) {
+      b.release("chunk_return", z);
+      zGradient = b.transient("dZ", {rows, 2 * c.dFf});
+      b.step("chunk_backward", Op::concatenate).reads(act.aGradient, act.bGradient).writes(zGradient);
+    }
+    upBackward(zGradient);
+    router.backward();
+  }
+
+  bool gated() const { return isGated(c.activation); }
+
+  void downBackward() {
+    b.step("gate_gradient", Op::gateGradient).reads(expertOutput, layer.outputGradient).writes(layer.gateGradient);
+    // The expert output's storage is reused for the grouped output gradient.
+    const BufferId grouped = b.alias("dO_grouped", expertOutput, Role::transient, c.dtype, {rows, c.dModel});
+    b.step("group_output_gradient", Op::gather)
+        .readsRows(layer.outputGradient, rows)
+        .reads(order, layer.gates)
+        .writes(grouped);
+    b.step("down_weight_gradient", Op::weightGradient)
+        .reads(act.y, grouped, offsets)
+        .writes(layer.w3Gradient)
+        .groupedReduction(c.dFf, c.dModel)
+        .family(KernelFamily::triton);
+    yGradient = b.transient("dY", {rows, c.dFf});
+    b.step("down_input_gradient", Op::groupedGemm)
+        .reads(grouped, layer.w3, sortedIds, order)
+        .writes(yGradient)
+        .grouped(c.dFf, c.dModel)
+        .family(KernelFamily::triton);
+    b.release("down_return", act.y);
+  }
+
+  void upBackward(BufferId zGradient) {
+    const int64_t upWidth = c.upProjections() * c.dFf;
+    const BufferId out = shared.routedInputGradient();
+    const bool direct = c.topK == 1;  // one slot per token: the rows' gradient is the input's
+    const BufferId grouped = direct ? out : b.transient("x_grouped", {rows, c.dModel});
+    b.step("group_input", Op::gather).readsRows(layer.x, rows).reads(order).writes(grouped);
+    b.step("up_weight_gradient", Op::weightGradient)
+        .reads(grouped, zGradient, offsets)
+        .writes(layer.w1Gradient)
+        .groupedReduction(c.dModel, upWidth)
+        .family(KernelFamily::triton);
+    // The grouped input's storage is reused for its gradient.
+    const BufferId slots = direct ? out : b.alias("dx_slots", grouped, Role::transient, c.dtype, {rows, c.dModel});
+    b.step("up_input_gradient", Op::groupedGemm)
+        .reads(zGradient, layer.w1, sortedIds, order)
+        .writes(slots)
+        .grouped(c.dModel, upWidth)
+        .family(KernelFamily::triton);
+    if (!direct) b.step("reduce_input_gradient", Op::reduce).reads(slots).writes(out);
+    b.release("up_return", zGradient, sortedIds, order, offsets);
+    shared.addRouted(out);
+  }
+
+  PlanBuilder& b;
+  const MoeConfig& c;
+  int64_t rows;
+  Layer layer;
+  RouterSteps router;
+  FrameworkSharedExperts shared;
+  FrameworkActivation act;
+  BufferId sortedIds{}, order{}, offsets{}, z{}, expertOutput{}, yGradient{};
+};
+
+}  // namespace
+
+void planScattermoe(PlanBuilder& builder, const System&) {
+  Scattermoe scattermoe(builder);
+  scattermoe.forward();
+  scattermoe.backward();
+}
+
+}  // namespace moeblaze

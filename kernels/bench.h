@@ -1,0 +1,15 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <ostream>
+
+namespace moeblaze {
+
+/// `plan`: how many simulations a second one core does.
+std::function<void(std::ostream& out)> addBenchPlan(CLI::App& app);
+
+/// moeblaze-bench's main, callable from tests.
+int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+
+}  // namespace moeblaze

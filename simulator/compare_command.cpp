@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/error.h"
+#include "core/system.h"
+#include "simulator/commands.h"
+#include "simulator/options.h"
+#include "simulator/simulation.h"
+
+namespace moeblaze {
+namespace {
+
+struct Options {
+  InputOptions input;
+  OutputOptions output;
+  std::string systems = "all";
+  std::string baseline;
+};
+
+/// The list's systems, each once, in order.
+std::vector<System> parseSystems(const std::string& list) {
+  std::vector<System> parsed;
+  const auto add = [&](const System& system) {
+    const bool known =
+        std::any_of(parsed.begin(), parsed.end(), [&](const System& s) { return s.text() == system.text(); });
+    if (!known) parsed.push_back(system);
+  };
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    if (word == "all") {
+      for (const SystemInfo& info : systems()) add(System::parse(info.name));
+    } else {
+      add(System::parse(word));
+    }
+    begin = end + 1;
+  }
+  return parsed;
+}
+
+/// What a row is compared and marked by.
+struct Measure {
+  const char* key;
+  const char* header;
+  Unit unit;
+};
+constexpr std::array kMeasures{Measure{"saved_bytes", "saved", Unit::bytes}, Measure{"peak_bytes", "peak", Unit::bytes},
+                               Measure{"step_ms", "step ms", Unit::milliseconds}};
+
+std::string stem(const Measure& measure) {
+  const std::string key = measure.key;
+  return key.substr(0, key.rfind('_'));
+}
+
+std::vector<Record> compareRecords(const Options& options, const Inputs& inputs, std::string& baselineText) {
+  const std::vector<System> chosen = parseSystems(options.systems);
+  const auto record = [&](const System& system) {
+    const Simulation s =
+        simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
+    Record row = toRecord(s);
+    row["step_ms"] = static_cast<double>(s.forwardNs + s.backwardNs) / 1e6;
+    return row;
+  };
+  const auto named = [&](const char* name) {
+    return std::find_if(chosen.begin(), chosen.end(), [&](const System& s) { return s.info().name == name; });
+  };
+  const auto fallback = named("megablocks") != chosen.end() ? named("megablocks") : chosen.begin();
+  const System baseline = options.baseline.empty() ? *fallback : System::parse(options.baseline);
+  baselineText = baseline.text();
+  const Record base = record(baseline);
+
+  std::vector<Record> rows;
+  for (const System& system : chosen) rows.push_back(record(system));
+  for (const Measure& measure : kMeasures) {
+    const auto value = [&](const Record& row) { return row[measure.key].get<double>(); };
+    const auto best = std::min_element(rows.begin(), rows.end(),
+                                       [&](const Record& a, const Record& b) { return value(a) < value(b); });
+    const double least = value(*best);
+    for (Record& row : rows) {
+      row[stem(measure) + "_ratio"] = value(base) > 0 ? Record(value(row) / value(base)) : Record();
+      row["best_" + stem(measure)] = value(row) == least;
+    }
+  }
+  for (Record& row : rows) row["baseline"] = baselineText;
+  return rows;
+}
+
+std::string table(const Inputs& inputs, std::vector<Record> rows, const std::string& baseline, bool markdown) {
+  std::vector<Column> columns{{"system", "system"}};
+  for (const Measure& measure : kMeasures) {
+    columns.push_back({measure.key, measure.header, measure.unit});
+    columns.push_back({stem(measure) + "_ratio", "ratio", Unit::ratio});
+    for (Record& row : rows)
+      row[measure.key] =
+          cellText(row, {measure.key, "", measure.unit}) + (row["best_" + stem(measure)].get<bool>() ? "*" : " ");
+  }
+  columns.push_back({"forward_ms", "fwd ms", Unit::milliseconds});
+  columns.push_back({"backward_ms", "bwd ms", Unit::milliseconds});
+  columns.push_back({"traffic_bytes", "traffic", Unit::bytes});
+  columns.push_back({"fits", "fits"});
+  return inputs.describe() + "\n" + textTable(rows, columns, markdown) +
+         fmt::format(
+             "\n* best of its column; ratio = this / {}. saved: held from forward for backward; peak: most alive at "
+             "once\n"
+             "above parameters, x and the output gradient; fits: peak + parameters + their gradients within the GPU.\n",
+             baseline);
+}
+
+void run(const Options& options, std::ostream& out) {
+  const Format format = options.output.format();
+  const Inputs inputs(options.input);
+  std::string baseline;
+  const std::vector<Record> rows = compareRecords(options, inputs, baseline);
+  switch (format) {
+    case Format::json:
+      return options.output.emit(jsonText(rows), out);
+    case Format::csv:
+      return options.output.emit(csvText(rows), out);
+    default:
+      return options.output.emit(table(inputs, rows, baseline, format == Format::md), out);
+  }
+}
+
+}  // namespace
+
+CommandBody addCompare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Systems side by side: a row each, best marked, ratios to a baseline");
+  options->input.addTo(*command);
+  command->add_option("--systems", options->systems, "Systems separated by commas, or all")
+      ->capture_default_str()
+      ->type_name("LIST");
+  command->add_option("--baseline", options->baseline, "What ratios compare with (default: megablocks, else the first)")
+      ->type_name("SYSTEM");
+  options->output.addTo(*command);
+  return [options](std::ostream& out) { run(*options, out); };
+}
+
+}  // namespace moeblaze

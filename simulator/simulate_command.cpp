@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/system.h"
+#include "simulator/chart.h"
+#include "simulator/commands.h"
+#include "simulator/options.h"
+#include "simulator/simulation.h"
+
+namespace moeblaze {
+namespace {
+
+struct Options {
+  InputOptions input;
+  OutputOptions output;
+  std::string system = "moeblaze";
+};
+
+std::string heading(const std::string& text, Format format) {
+  return format == Format::md ? "\n### " + text + "\n\n" : "\n" + text + "\n";
+}
+
+std::string figures(const Simulation& s, Format format) {
+  const Record record = toRecord(s);
+  const std::vector<std::tuple<const char*, const char*, Unit, const char*>> lines{
+      {"saved", "saved_bytes", Unit::bytes, "held from the end of forward for backward"},
+      {"intermediates", "intermediates_bytes", Unit::bytes, "the part of it between the two MLPs"},
+      {"index", "index_bytes", Unit::bytes, "the part of it that is index structures"},
+      {"peak", "peak_bytes", Unit::bytes, "most alive at once above parameters, x and the output gradient"},
+      {"workspace", "workspace_bytes", Unit::bytes, "library scratch"},
+      {"router", "router_bytes", Unit::bytes, "the router's own saved tensors; counted only with --with-router"},
+      {"parameters", "weight_bytes", Unit::bytes, "and as much again for their gradients"},
+      {"forward ms", "forward_ms", Unit::milliseconds, "predicted"},
+      {"backward ms", "backward_ms", Unit::milliseconds, "predicted"},
+      {"forward TFLOP/s", "forward_tflops", Unit::number, ""},
+      {"traffic", "traffic_bytes", Unit::bytes, "read and written, forward and backward"},
+      {"fits", "fits", Unit::text, "peak + parameters + their gradients within the GPU's memory"},
+  };
+  std::vector<Record> rows;
+  for (const auto& [label, key, unit, meaning] : lines)
+    rows.push_back({{"figure", label}, {"value", cellText(record, {key, "", unit})}, {"meaning", meaning}});
+  return textTable(rows, {{"figure", "figure"}, {"value", "value", Unit::number}, {"meaning", "meaning"}},
+                   format == Format::md);
+}
+
+std::string shapeText(const Shape& shape) {
+  std::string text = "[";
+  for (int64_t extent : shape.extents()) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+std::string peakBreakdown(const Simulation& s, Format format) {
+  const Plan& plan = s.plan;
+  const Step& at = plan.steps[s.memory.peakStep];
+  std::vector<Record> rows;
+  for (BufferId id : liveAt(plan, s.memory.peakStep)) {
+    const Buffer& buffer = plan.buffer(id);
+    rows.push_back({{"buffer", buffer.name},
+                    {"bytes", buffer.bytes},
+                    {"share", fmt::format("{:.1f} %", 100.0 * static_cast<double>(buffer.bytes) /
+                                                          static_cast<double>(s.memory.peak))},
+                    {"role", name(buffer.role)},
+                    {"shape", shapeText(buffer.shape)},
+                    {"dtype", name(buffer.dtype)},
+                    {"since", plan.steps[buffer.lifetime.first].name}});
+  }
+  return heading(fmt::format("Peak {} in {} Step {}: what is alive", bytesText(s.memory.peak), name(at.phase), at.name),
+                 format) +
+         textTable(rows,
+                   {{"buffer", "buffer"},
+                    {"bytes", "bytes", Unit::bytes},
+                    {"share", "share", Unit::number},
+                    {"role", "role"},
+                    {"shape", "shape"},
+                    {"dtype", "dtype"},
+                    {"since", "since Step"}},
+                   format == Format::md);
+}
+
+std::string stepTable(const Simulation& s, Format format) {
+  const std::vector<int64_t> alive = bytesPerStep(s.plan);
+  std::vector<Record> rows;
+  for (size_t i = 0; i < s.plan.steps.size(); ++i) {
+    const Step& step = s.plan.steps[i];
+    if (step.op == Op::release) continue;
+    rows.push_back({{"phase", name(step.phase)},
+                    {"step", step.name},
+                    {"op", name(step.op)},
+                    {"ms", static_cast<double>(s.stepNs[i]) / 1e6},
+                    {"gflop", step.flops / 1e9},
+                    {"read", step.bytesRead},
+                    {"written", step.bytesWritten},
+                    {"alive", alive[i]}});
+  }
+  return heading("Steps: predicted time, arithmetic, traffic, planned bytes alive", format) +
+         textTable(rows,
+                   {{"phase", "phase"},
+                    {"step", "step"},
+                    {"op", "op"},
+                    {"ms", "ms", Unit::milliseconds},
+                    {"gflop", "GFLOP", Unit::number},
+                    {"read", "read", Unit::bytes},
+                    {"written", "written", Unit::bytes},
+                    {"alive", "alive", Unit::bytes}},
+                   format == Format::md);
+}
+
+std::string curve(const Simulation& s, Format format) {
+  const Trace trace = makeTrace(s.plan, s.stepNs);
+  const std::string chart = drawMemoryCurve(MemoryCurve(trace, TrackId{0}), s.forwardNs + s.backwardNs, s.forwardNs);
+  return heading("Memory over the step", format) + (format == Format::md ? "```\n" + chart + "```\n" : chart);
+}
+
+void run(const Options& options, std::ostream& out) {
+  const Format format = options.output.format();
+  const System system = System::parse(options.system);
+  const Inputs inputs(options.input);
+  const Simulation s =
+      simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
+  if (format == Format::json || format == Format::csv) {
+    const std::vector<Record> records{toRecord(s)};
+    options.output.emit(format == Format::json ? jsonText(records) : csvText(records), out);
+    return;
+  }
+  std::string text = format == Format::md ? "## " + s.plan.system + "\n\n" : s.plan.system + " · ";
+  text += inputs.describe() + "\n" + figures(s, format) + curve(s, format) + peakBreakdown(s, format) +
+          stepTable(s, format);
+  options.output.emit(text, out);
+}
+
+}  // namespace
+
+CommandBody addSimulate(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("simulate", "One system's layer: figures, memory curve, peak by buffer, every Step");
+  options->input.addTo(*command);
+  command
+      ->add_option("--system", options->system, "System, parameters after colons: momoe:save=100 (see: list systems)")
+      ->capture_default_str()
+      ->type_name("SYSTEM");
+  options->output.addTo(*command);
+  return [options](std::ostream& out) { run(*options, out); };
+}
+
+}  // namespace moeblaze
