@@ -49,7 +49,7 @@ struct MoeConfig {
   int64_t sharedExperts = 0;
   int64_t sharedDFf = 0;  ///< hidden width of one shared expert
   Router router = Router::softmaxTopk;
-  bool renormalize = false;              ///< gates of a token divided by their sum
+  bool renormalize = false;                ///< gates of a token divided by their sum
   std::optional<double> capacityFactor{};  ///< γ of capacity-limited systems: C = ⌈γ·L·k/E⌉
 
   /// R = L·k: routed rows ("slots").

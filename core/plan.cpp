@@ -13,11 +13,13 @@ std::string_view name(Role role) {
 std::string_view name(Phase phase) { return phase == Phase::forward ? "forward" : "backward"; }
 
 std::string_view name(Op op) {
-  constexpr std::array<std::string_view, 23> kNames{"route",
+  constexpr std::array<std::string_view, 25> kNames{"route",
                                                     "sort",
                                                     "build_index",
                                                     "gather",
                                                     "scatter",
+                                                    "scatter_add",
+                                                    "scale_rows",
                                                     "reduce",
                                                     "combine",
                                                     "grouped_gemm",

@@ -26,6 +26,8 @@ enum class Op : uint8_t {
   buildIndex,         ///< the index structures of indexed dispatch
   gather,             ///< rows copied through an index
   scatter,            ///< rows copied back to token order, scaled by their gate
+  scatterAdd,         ///< rows added to their tokens by atomic operations
+  scaleRows,          ///< rows times their gate
   reduce,             ///< k copies of each token summed
   combine,            ///< k rows of each token read through an index, scaled and summed
   groupedGemm,        ///< each expert's rows times its matrix
@@ -126,6 +128,7 @@ struct Step {
   KernelFamily family = KernelFamily::library;
   int32_t stream = 0;
   int32_t launches = 1;
+  int32_t hostStalls = 0;  ///< times the device runs dry: a result is read back, or an eager host starts from idle
   GemmShape gemm;
   double flops = 0;
   int64_t bytesRead = 0;

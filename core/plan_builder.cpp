@@ -50,6 +50,11 @@ StepRef& StepRef::launches(int32_t count) {
   return *this;
 }
 
+StepRef& StepRef::hostStalls(int32_t count) {
+  step().hostStalls = count;
+  return *this;
+}
+
 StepRef& StepRef::family(KernelFamily family) {
   step().family = family;
   return *this;

@@ -37,6 +37,7 @@ class PlanBuilder {
     /// One product [m,k]·[k,n].
     StepRef& dense(int64_t m, int64_t n, int64_t k);
     StepRef& launches(int32_t count);
+    StepRef& hostStalls(int32_t count);
     StepRef& family(KernelFamily family);
 
    private:

@@ -101,7 +101,9 @@ std::string textTable(const std::vector<Record>& records, const std::vector<Colu
   return text;
 }
 
-std::string jsonText(const std::vector<Record>& records) { return nlohmann::ordered_json(records).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"; }
+std::string jsonText(const std::vector<Record>& records) {
+  return nlohmann::ordered_json(records).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 std::string csvText(const std::vector<Record>& records) {
   std::string text;

@@ -78,6 +78,8 @@ void activationForward(PlanBuilder& b, FrameworkActivation& act, int64_t rows, i
   act.s = b.hidden((isGated(b.config().activation) ? "S" : "Y") + suffix, {rows, width});
   b.step("activation" + suffix, Op::activation).reads(act.a).writes(act.s);
   act.y = act.s;
+  // PyTorch's relu keeps its result, the others their input.
+  act.kept = b.config().activation == Activation::relu ? act.s : act.a;
   if (act.b == BufferId::none) return;
   act.y = b.hidden("Y" + suffix, {rows, width});
   b.step("multiply" + suffix, Op::multiply).reads(act.s, act.b).writes(act.y);
@@ -90,12 +92,13 @@ void activationBackward(PlanBuilder& b, FrameworkActivation& act, BufferId yGrad
     act.bGradient = b.transient("dB" + suffix, {rows, width});
     sGradient = b.transient("dS" + suffix, {rows, width});
     b.step("multiply_backward" + suffix, Op::multiplyBackward)
-        .reads(yGradient, act.s, act.b)
+        .read(yGradient, 2 * b.at(yGradient).bytes)  // by each of the two products
+        .reads(act.s, act.b)
         .writes(act.bGradient, sGradient)
         .launches(2);
   }
   act.aGradient = b.transient("dA" + suffix, {rows, width});
-  b.step("activation_backward" + suffix, Op::activationBackward).reads(sGradient, act.a).writes(act.aGradient);
+  b.step("activation_backward" + suffix, Op::activationBackward).reads(sGradient, act.kept).writes(act.aGradient);
 }
 
 }  // namespace moeblaze

@@ -44,6 +44,7 @@ struct FrameworkActivation {
   BufferId a = BufferId::none, b = BufferId::none;  ///< b is none when not gated
   BufferId s = BufferId::none;                      ///< act(A); the result itself when not gated
   BufferId y = BufferId::none;                      ///< what the second projection reads
+  BufferId kept = BufferId::none;                   ///< what act's backward reads: A, or act(A) for relu
   BufferId aGradient = BufferId::none, bGradient = BufferId::none;
 };
 

@@ -22,7 +22,11 @@ struct Megablocks {
     bins = b.buffer("bins", Role::index, DType::int32, {c.experts});
     const BufferId castIds = b.buffer("cast_ids", Role::workspace, DType::int32, {rows});
     const BufferId iota = b.buffer("iota", Role::workspace, DType::int32, {rows});
-    b.step("sort", Op::sort).reads(layer.topkIds).writes(castIds, iota, binIds, indices, bins).launches(8);
+    b.step("sort", Op::sort)
+        .reads(layer.topkIds)
+        .writes(castIds, iota, binIds, indices, bins)
+        .launches(8)
+        .hostStalls(1);  // tokens per expert are read back
     xPermuted = b.transient("x_permuted", {rows, c.dModel});
     b.step("permute", Op::gather).readsRows(layer.x, rows).reads(indices, binIds, bins).writes(xPermuted);
   }
@@ -145,6 +149,7 @@ void planMegablocksMemopt(PlanBuilder& b, const System&) {
 
   FrameworkActivation again{.a = act.a, .b = act.b};
   activationForward(b, again, m.rows, c.dFf, ".recomputed");
+  again.kept = act.a;  // its result is overwritten below
   b.step("down_weight_gradient", Op::weightGradient)
       .reads(again.y, m.dOPermuted, m.bins)
       .writes(m.layer.w3Gradient)

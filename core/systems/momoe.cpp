@@ -83,7 +83,7 @@ struct Momoe {
     slotChoice = b.buffer("slot_choice", Role::index, DType::int32, {rows});
     const BufferId cast = b.buffer("mask_as_int64", Role::workspace, DType::int64, {c.experts, c.tokens});
     const BufferId counts = b.buffer("tokens_per_expert", Role::transient, DType::int64, {c.experts});
-    b.step("count", Op::sort).reads(layer.topkIds).writes(cast, counts).launches(2);
+    b.step("count", Op::sort).reads(layer.topkIds).writes(cast, counts).launches(2).hostStalls(1);
     const BufferId seen = b.buffer("choices_seen", Role::workspace, DType::int32, {c.tokens});
     b.step("find_used_experts", Op::sort)
         .reads(layer.topkIds, counts)

@@ -20,7 +20,7 @@ struct Scattermoe {
     order = b.buffer("sorted_scattered_ids", Role::index, DType::int64, {rows});
     offsets = b.buffer("expert_offsets", Role::index, DType::int64, {c.experts});
     const BufferId sort = b.buffer("sort_scratch", Role::workspace, DType::int64, {rows, 3});
-    b.step("sort", Op::sort).reads(layer.topkIds).writes(sort, sortedIds, order, offsets).launches(10);
+    b.step("sort", Op::sort).reads(layer.topkIds).writes(sort, sortedIds, order, offsets).launches(10).hostStalls(1);
 
     const int64_t upWidth = c.upProjections() * c.dFf;
     z = b.hidden(gated() ? "Z" : "A", {rows, upWidth});

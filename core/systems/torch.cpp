@@ -12,7 +12,7 @@ struct Torch {
       : b(builder),
         c(b.config()),
         rows(b.rows()),
-        layer(b, {.gateDtype = c.dtype}),
+        layer(b, {.gateDtype = c.gateDtype}),
         router(b, layer),
         shared(b, layer) {}
 
@@ -27,10 +27,10 @@ struct Torch {
     slotGates = b.transient("slot_gates", {rows});
     b.step("gather_gates", Op::gather).reads(layer.gates, order).writes(slotGates).launches(2);
     scaled = b.transient("expert_output_scaled", {rows, c.dModel});
-    b.step("scale", Op::multiply).reads(expertOutput, slotGates).writes(scaled);
+    b.step("scale", Op::scaleRows).reads(expertOutput, slotGates).writes(scaled);
     const BufferId zeros = b.transient("zeros", {c.tokens, c.dModel});
     b.step("fill_zeros", Op::fill).writes(zeros);
-    b.step("index_add", Op::scatter).reads(scaled, token, zeros).writes(layer.output).launches(2);
+    b.step("index_add", Op::scatterAdd).reads(scaled, token, zeros).writes(layer.output).launches(2);
     shared.forward();
   }
 
@@ -55,7 +55,7 @@ struct Torch {
     }
     const BufferId out = shared.routedInputGradient();
     const BufferId sort = b.buffer("index_select_sort", Role::workspace, DType::int64, {rows, 6});
-    b.step("index_select_backward", Op::scatter).reads(sum, token).writes(sort, out).launches(8);
+    b.step("index_select_backward", Op::scatterAdd).reads(sum, token).writes(sort, out).launches(8);
     shared.addRouted(out);
     router.backward();
   }
@@ -65,8 +65,9 @@ struct Torch {
     token = b.buffer("token", Role::index, DType::int64, {rows});
     offsets = b.buffer("offsets", Role::index, DType::int32, {c.experts});
     const BufferId sort = b.buffer("argsort_scratch", Role::workspace, DType::int64, {rows, 4});
-    b.step("argsort", Op::sort).reads(layer.topkIds).writes(sort, order).launches(6);
-    b.step("count", Op::sort).reads(layer.topkIds, order).writes(token, offsets).launches(8);
+    b.step("argsort", Op::sort).reads(layer.topkIds).writes(sort, order).launches(20);
+    // bincount reads the smallest and the largest id back to the host.
+    b.step("count", Op::sort).reads(layer.topkIds, order).writes(token, offsets).launches(8).hostStalls(1);
     xPermuted = b.transient("x_permuted", {rows, c.dModel});
     b.step("permute", Op::gather).readsRows(layer.x, rows).reads(token).writes(xPermuted);
   }
@@ -108,10 +109,8 @@ struct Torch {
         .writes(scaledGradient);
     const BufferId gateProduct = b.transient("gate_product", {rows, c.dModel});
     outputRowsGradient = b.transient("dO_permuted", {rows, c.dModel});
-    b.step("scale_backward", Op::multiplyBackward)
-        .reads(scaledGradient, slotGates, expertOutput)
-        .writes(gateProduct, outputRowsGradient)
-        .launches(2);
+    b.step("scale_backward_gates", Op::multiply).reads(scaledGradient, expertOutput).writes(gateProduct);
+    b.step("scale_backward", Op::scaleRows).reads(scaledGradient, slotGates).writes(outputRowsGradient);
     const BufferId slotGradient = b.transient("dslot_gates", {rows});
     b.step("gate_reduce", Op::gateGradient).reads(gateProduct).writes(slotGradient);
     b.release("scale_return", scaledGradient, expertOutput, slotGates);

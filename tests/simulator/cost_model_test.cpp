@@ -27,8 +27,25 @@ TEST(CostModel, MemoryBoundStepsTakeTheirBytesAndLaunches) {
   Toy toy({0, 1, 2, 3});
   const BufferId a = toy.builder.external("a", Role::input, DType::uint8, {700});
   const BufferId b = toy.builder.buffer("b", Role::output, DType::uint8, {300});
-  toy.builder.step("copy", Op::gather).reads(a).writes(b).launches(3);
+  toy.builder.step("sum", Op::add).reads(a).writes(b).launches(3);
   EXPECT_EQ(toy.time(), 1000 + 3 * 100);
+}
+
+TEST(CostModel, AtomicAddsRunFarBelowACopy) {
+  const auto time = [](Op op) {
+    Toy toy({0, 1, 2, 3});
+    const BufferId a = toy.builder.external("a", Role::input, DType::uint8, {1 << 20});
+    toy.builder.step("s", op).reads(a);
+    return toy.time();
+  };
+  EXPECT_GT(time(Op::scatterAdd), 10 * time(Op::scatter));
+  EXPECT_GT(time(Op::scaleRows), 2 * time(Op::multiply));
+}
+
+TEST(CostModel, HostStallsAreExposed) {
+  Toy toy({0, 1, 2, 3});
+  toy.builder.step("count", Op::sort).hostStalls(2).launches(0);
+  EXPECT_EQ(toy.time(), 2 * 400'000);
 }
 
 TEST(CostModel, ProductsPayForWholeTilesOfEveryExpert) {

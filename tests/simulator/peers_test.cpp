@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "simulator/simulation.h"
 
@@ -58,6 +61,58 @@ TEST(Peers, PredictedTimesAreCloseInTheMedian) {
   });
   EXPECT_LT(forward, 0.15);
   EXPECT_LT(backward, 0.10);
+}
+
+/// Rows of tests/data/torch_h200_more_shapes.csv: exact bytes of plain PyTorch (tests/support/measure_torch_layer.py).
+struct TorchRow {
+  MoeConfig config;
+  int64_t savedBytes = 0, peakBytes = 0;
+  double forwardMs = 0, backwardMs = 0;
+};
+
+std::vector<TorchRow> torchRows() {
+  std::ifstream file(MOEBLAZE_TEST_DATA "/torch_h200_more_shapes.csv");
+  std::vector<TorchRow> rows;
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::array<std::string, 11> f;
+    std::istringstream cells(line);
+    for (std::string& field : f) std::getline(cells, field, ',');
+    TorchRow& row = rows.emplace_back();
+    row.config = {.name = f[0],
+                  .dModel = std::stoll(f[1]),
+                  .dFf = std::stoll(f[2]),
+                  .experts = std::stoll(f[3]),
+                  .topK = std::stoll(f[4]),
+                  .tokens = std::stoll(f[5]),
+                  .activation = parseActivation(f[6], "csv")};
+    row.savedBytes = std::stoll(f[7]), row.peakBytes = std::stoll(f[8]);
+    row.forwardMs = std::stod(f[9]), row.backwardMs = std::stod(f[10]);
+  }
+  return rows;
+}
+
+Simulation simulateTorch(const TorchRow& row) {
+  return simulate(row.config, Routing::balanced(row.config), System::parse("torch"), loadMachine("h200"));
+}
+
+TEST(Torch, BytesAreExactOnShapesThePlanWasNotMadeFrom) {
+  const std::vector<TorchRow> rows = torchRows();
+  ASSERT_EQ(rows.size(), 12u);
+  for (const TorchRow& row : rows) {
+    const MemoryFigures memory = simulateTorch(row).memory;
+    EXPECT_EQ(memory.saved, row.savedBytes) << row.config.name;
+    EXPECT_EQ(memory.peak, row.peakBytes) << row.config.name;
+  }
+}
+
+TEST(Torch, TimesAreWithinAThirdOnThem) {
+  for (const TorchRow& row : torchRows()) {
+    const Simulation s = simulateTorch(row);
+    EXPECT_NEAR(static_cast<double>(s.forwardNs) / 1e6 / row.forwardMs, 1, 0.33) << row.config.name;
+    EXPECT_NEAR(static_cast<double>(s.backwardNs) / 1e6 / row.backwardMs, 1, 0.33) << row.config.name;
+  }
 }
 
 TEST(Peers, FoundOnlyForWhatWasMeasured) {
