@@ -56,14 +56,15 @@ std::string peakBreakdown(const Simulation& s, Format format) {
   std::vector<Record> rows;
   for (BufferId id : liveAt(plan, s.memory.peakStep)) {
     const Buffer& buffer = plan.buffer(id);
-    rows.push_back({{"buffer", buffer.name},
-                    {"bytes", buffer.bytes},
-                    {"share", fmt::format("{:.1f} %", 100.0 * static_cast<double>(buffer.bytes) /
-                                                          static_cast<double>(s.memory.peak))},
-                    {"role", name(buffer.role)},
-                    {"shape", shapeText(buffer.shape)},
-                    {"dtype", name(buffer.dtype)},
-                    {"since", plan.steps[buffer.lifetime.first].name}});
+    rows.push_back(
+        {{"buffer", buffer.name},
+         {"bytes", buffer.bytes},
+         {"share",
+          fmt::format("{:.1f} %", 100.0 * static_cast<double>(buffer.bytes) / static_cast<double>(s.memory.peak))},
+         {"role", name(buffer.role)},
+         {"shape", shapeText(buffer.shape)},
+         {"dtype", name(buffer.dtype)},
+         {"since", buffer.role == Role::input ? "before the step" : plan.steps[buffer.lifetime.first].name}});
   }
   return heading(fmt::format("Peak {} in {} Step {}: what is alive", bytesText(s.memory.peak), name(at.phase), at.name),
                  format) +
