@@ -109,18 +109,11 @@ std::string table(const Inputs& inputs, std::vector<Record> rows, const std::str
 }
 
 void run(const Options& options, std::ostream& out) {
-  const Format format = options.output.format();
   const Inputs inputs(options.input);
   std::string baseline;
   const std::vector<Record> rows = compareRecords(options, inputs, baseline);
-  switch (format) {
-    case Format::json:
-      return options.output.emit(jsonText(rows), out);
-    case Format::csv:
-      return options.output.emit(csvText(rows), out);
-    default:
-      return options.output.emit(table(inputs, rows, baseline, format == Format::md), out);
-  }
+  options.output.emit(
+      rows, [&](bool markdown) { return table(inputs, rows, baseline, markdown); }, out);
 }
 
 }  // namespace

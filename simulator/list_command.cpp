@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -93,22 +94,14 @@ struct Options {
 };
 
 void run(const Options& options, std::ostream& out) {
-  const Format format = options.output.format();
   constexpr std::array kListings{listConfigs, listSystems, listGpus};
-  for (size_t i = 0; i < kThings.size(); ++i) {
-    if (options.what != kThings[i]) continue;
-    const Listing listing = kListings[i]();
-    switch (format) {
-      case Format::json:
-        return options.output.emit(jsonText(listing.rows), out);
-      case Format::csv:
-        return options.output.emit(csvText(listing.rows), out);
-      default:
-        return options.output.emit(textTable(listing.rows, listing.columns, format == Format::md), out);
-    }
-  }
-  throw InputError("list " + quote(options.what) + " is unknown" + didYouMean(options.what, kThings) +
-                   " (allowed: " + listNames(kThings) + ")");
+  const auto found = std::find(kThings.begin(), kThings.end(), options.what);
+  if (found == kThings.end())
+    throw InputError("list " + quote(options.what) + " is unknown" + didYouMean(options.what, kThings) +
+                     " (allowed: " + listNames(kThings) + ")");
+  const Listing listing = kListings[found - kThings.begin()]();
+  options.output.emit(
+      listing.rows, [&](bool markdown) { return textTable(listing.rows, listing.columns, markdown); }, out);
 }
 
 }  // namespace

@@ -43,11 +43,16 @@ Format OutputOptions::format() const {
                    " (allowed: " + listNames(kFormats) + ")");
 }
 
-void OutputOptions::emit(const std::string& text, std::ostream& out) const {
+void OutputOptions::emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,
+                         std::ostream& out) const {
+  const Format chosen = format();
+  const std::string result = chosen == Format::json  ? jsonText(records)
+                             : chosen == Format::csv ? csvText(records)
+                                                     : text(chosen == Format::md);
   if (file.empty()) {
-    out << text;
+    out << result;
   } else {
-    writeFile(file, text);
+    writeFile(file, result);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@ namespace moeblaze {
 struct OutputOptions {
   void addTo(CLI::App& command);
   Format format() const;
-  /// Prints `text`, or writes it to the file of -o.
-  void emit(const std::string& text, std::ostream& out) const;
+  /// Prints `records`, or writes them to the file of -o: whole as JSON or CSV, else as `text(markdown)` shows them.
+  void emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,
+            std::ostream& out) const;
 
   std::string formatName = "table";
   std::string file;

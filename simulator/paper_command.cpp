@@ -131,17 +131,10 @@ struct Options {
 };
 
 void run(const Options& options, std::ostream& out) {
-  const Format format = options.output.format();
   const Machine machine = loadMachine(options.gpu);
   const std::vector<Record> records = paperRecords(machine);
-  switch (format) {
-    case Format::json:
-      return options.output.emit(jsonText(records), out);
-    case Format::csv:
-      return options.output.emit(csvText(records), out);
-    default:
-      return options.output.emit(table(records, machine, format == Format::md), out);
-  }
+  options.output.emit(
+      records, [&](bool markdown) { return table(records, machine, markdown); }, out);
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ struct Options {
   std::string system = "moeblaze";
 };
 
-std::string heading(const std::string& text, Format format) {
-  return format == Format::md ? "\n### " + text + "\n\n" : "\n" + text + "\n";
+std::string heading(const std::string& text, bool markdown) {
+  return markdown ? "\n### " + text + "\n\n" : "\n" + text + "\n";
 }
 
-std::string figures(const Simulation& s, Format format) {
+std::string figures(const Simulation& s, bool markdown) {
   const Record record = toRecord(s);
   const std::vector<std::tuple<const char*, const char*, Unit, const char*>> lines{
       {"saved", "saved_bytes", Unit::bytes, "held from the end of forward for backward"},
@@ -40,8 +40,7 @@ std::string figures(const Simulation& s, Format format) {
   std::vector<Record> rows;
   for (const auto& [label, key, unit, meaning] : lines)
     rows.push_back({{"figure", label}, {"value", cellText(record, {key, "", unit})}, {"meaning", meaning}});
-  return textTable(rows, {{"figure", "figure"}, {"value", "value", Unit::number}, {"meaning", "meaning"}},
-                   format == Format::md);
+  return textTable(rows, {{"figure", "figure"}, {"value", "value", Unit::number}, {"meaning", "meaning"}}, markdown);
 }
 
 std::string shapeText(const Shape& shape) {
@@ -50,7 +49,7 @@ std::string shapeText(const Shape& shape) {
   return text + "]";
 }
 
-std::string peakBreakdown(const Simulation& s, Format format) {
+std::string peakBreakdown(const Simulation& s, bool markdown) {
   const Plan& plan = s.plan;
   const Step& at = plan.steps[s.memory.peakStep];
   std::vector<Record> rows;
@@ -67,7 +66,7 @@ std::string peakBreakdown(const Simulation& s, Format format) {
          {"since", buffer.role == Role::input ? "before the step" : plan.steps[buffer.lifetime.first].name}});
   }
   return heading(fmt::format("Peak {} in {} Step {}: what is alive", bytesText(s.memory.peak), name(at.phase), at.name),
-                 format) +
+                 markdown) +
          textTable(rows,
                    {{"buffer", "buffer"},
                     {"bytes", "bytes", Unit::bytes},
@@ -76,10 +75,10 @@ std::string peakBreakdown(const Simulation& s, Format format) {
                     {"shape", "shape"},
                     {"dtype", "dtype"},
                     {"since", "since Step"}},
-                   format == Format::md);
+                   markdown);
 }
 
-std::string stepTable(const Simulation& s, Format format) {
+std::string stepTable(const Simulation& s, bool markdown) {
   const std::vector<int64_t> alive = bytesPerStep(s.plan);
   std::vector<Record> rows;
   for (size_t i = 0; i < s.plan.steps.size(); ++i) {
@@ -94,7 +93,7 @@ std::string stepTable(const Simulation& s, Format format) {
                     {"written", step.bytesWritten},
                     {"alive", alive[i]}});
   }
-  return heading("Steps: predicted time, arithmetic, traffic, planned bytes alive", format) +
+  return heading("Steps: predicted time, arithmetic, traffic, planned bytes alive", markdown) +
          textTable(rows,
                    {{"phase", "phase"},
                     {"step", "step"},
@@ -104,30 +103,25 @@ std::string stepTable(const Simulation& s, Format format) {
                     {"read", "read", Unit::bytes},
                     {"written", "written", Unit::bytes},
                     {"alive", "alive", Unit::bytes}},
-                   format == Format::md);
+                   markdown);
 }
 
-std::string curve(const Simulation& s, Format format) {
+std::string curve(const Simulation& s, bool markdown) {
   const Trace trace = makeTrace(s.plan, s.stepNs);
   const std::string chart = drawMemoryCurve(MemoryCurve(trace, TrackId{0}), s.forwardNs + s.backwardNs, s.forwardNs);
-  return heading("Memory over the step", format) + (format == Format::md ? "```\n" + chart + "```\n" : chart);
+  return heading("Memory over the step", markdown) + (markdown ? "```\n" + chart + "```\n" : chart);
 }
 
 void run(const Options& options, std::ostream& out) {
-  const Format format = options.output.format();
   const System system = System::parse(options.system);
   const Inputs inputs(options.input);
   const Simulation s =
       simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
-  if (format == Format::json || format == Format::csv) {
-    const std::vector<Record> records{toRecord(s)};
-    options.output.emit(format == Format::json ? jsonText(records) : csvText(records), out);
-    return;
-  }
-  std::string text = format == Format::md ? "## " + s.plan.system + "\n\n" : s.plan.system + " · ";
-  text += inputs.describe() + "\n" + figures(s, format) + curve(s, format) + peakBreakdown(s, format) +
-          stepTable(s, format);
-  options.output.emit(text, out);
+  const auto text = [&](bool markdown) {
+    return (markdown ? "## " + s.plan.system + "\n\n" : s.plan.system + " · ") + inputs.describe() + "\n" +
+           figures(s, markdown) + curve(s, markdown) + peakBreakdown(s, markdown) + stepTable(s, markdown);
+  };
+  options.output.emit({toRecord(s)}, text, out);
 }
 
 }  // namespace

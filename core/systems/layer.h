@@ -55,6 +55,15 @@ void activationForward(PlanBuilder& builder, FrameworkActivation& act, int64_t r
 void activationBackward(PlanBuilder& builder, FrameworkActivation& act, BufferId yGradient, int64_t rows, int64_t width,
                         const std::string& suffix);
 
+/// Parameters of the shared experts, run as one dense MLP of width h_s, and their gradients; none without them.
+struct SharedWeights {
+  explicit SharedWeights(PlanBuilder& builder);
+
+  int64_t width;  ///< h_s; 0 without shared experts
+  BufferId w1 = BufferId::none, w2 = BufferId::none, w3 = BufferId::none;
+  BufferId w1Gradient = BufferId::none, w2Gradient = BufferId::none, w3Gradient = BufferId::none;
+};
+
 /// Shared experts as one dense MLP of width h_s over all tokens, run and kept as a framework does. Forward adds to the
 /// output; backward comes before the routed experts' and writes the input gradient. Nothing when the config has none.
 class FrameworkSharedExperts {
@@ -69,9 +78,21 @@ class FrameworkSharedExperts {
  private:
   PlanBuilder& builder_;
   const Layer& layer_;
-  int64_t width_;
-  BufferId w1_{}, w2_{}, w3_{}, w1Gradient_{}, w2Gradient_{}, w3Gradient_{};
+  SharedWeights weights_;
   FrameworkActivation act_;
+};
+
+/// What the Plan of every framework starts from.
+struct FrameworkLayer {
+  FrameworkLayer(PlanBuilder& builder, LayerStyle style);
+  bool gated() const { return isGated(c.activation); }
+
+  PlanBuilder& b;
+  const MoeConfig& c;
+  int64_t rows;  ///< R
+  Layer layer;
+  RouterSteps router;
+  FrameworkSharedExperts shared;
 };
 
 // One function per family of systems, each in the file of its name.

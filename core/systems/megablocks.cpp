@@ -6,14 +6,8 @@ namespace moeblaze {
 namespace {
 
 /// What both MLPs of MegaBlocks share: sorting, permuting, and the way back.
-struct Megablocks {
-  explicit Megablocks(PlanBuilder& builder)
-      : b(builder),
-        c(b.config()),
-        rows(b.rows()),
-        layer(b, {.gateDtype = c.dtype}),
-        router(b, layer),
-        shared(b, layer) {}
+struct Megablocks : FrameworkLayer {
+  explicit Megablocks(PlanBuilder& builder) : FrameworkLayer(builder, {.gateDtype = builder.config().dtype}) {}
 
   void permute() {
     router.forward();
@@ -77,12 +71,6 @@ struct Megablocks {
     router.backward();
   }
 
-  PlanBuilder& b;
-  const MoeConfig& c;
-  int64_t rows;
-  Layer layer;
-  RouterSteps router;
-  FrameworkSharedExperts shared;
   BufferId binIds{}, indices{}, bins{}, xPermuted{}, expertOutput{}, dOPermuted{};
   BufferId heldUntilMlpReturns = BufferId::none;
 };

@@ -39,7 +39,10 @@ struct Indexed {
       : b(builder), c(b.config()), options(indexedOptions), layer(b, {.gateDtype = c.gateDtype}), router(b, layer) {
     b.useFamily(KernelFamily::fused);
     splitExperts();
-    if (c.sharedWidth() > 0) declareShared();
+    const SharedWeights w(b);
+    shared = {.suffix = ".shared", .rows = c.tokens, .width = w.width, .routed = false};
+    shared.w1 = w.w1, shared.w2 = w.w2, shared.w3 = w.w3;
+    shared.w1Gradient = w.w1Gradient, shared.w2Gradient = w.w2Gradient, shared.w3Gradient = w.w3Gradient;
   }
 
   void forward() {
@@ -94,17 +97,6 @@ struct Indexed {
   void useChunk(size_t i) {
     b.useExperts(static_cast<int32_t>(static_cast<int64_t>(i) * options.chunk),
                  static_cast<int32_t>(chunks[i].weightShare));
-  }
-
-  void declareShared() {
-    shared = {.suffix = ".shared", .rows = c.tokens, .width = c.sharedWidth(), .routed = false};
-    const auto declare = [&](const std::string& name, BufferId& weight, BufferId& gradient, Shape shape) {
-      weight = b.external(name, Role::weight, c.dtype, shape);
-      gradient = b.buffer("d" + name, Role::gradient, c.dtype, shape);
-    };
-    declare("W1.shared", shared.w1, shared.w1Gradient, {c.dModel, shared.width});
-    if (gated()) declare("W2.shared", shared.w2, shared.w2Gradient, {c.dModel, shared.width});
-    declare("W3.shared", shared.w3, shared.w3Gradient, {shared.width, c.dModel});
   }
 
   void buildIndex() {

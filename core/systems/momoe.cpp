@@ -5,15 +5,10 @@
 namespace moeblaze {
 namespace {
 
-struct Momoe {
+struct Momoe : FrameworkLayer {
   Momoe(PlanBuilder& builder, bool keepAll)
-      : b(builder),
-        c(b.config()),
-        rows(b.rows()),
-        saveAll(keepAll),
-        layer(b, {.fusedUpWeights = true, .denseGates = true, .gateDtype = c.dtype}),
-        router(b, layer),
-        shared(b, layer) {
+      : FrameworkLayer(builder, {.fusedUpWeights = true, .denseGates = true, .gateDtype = builder.config().dtype}),
+        saveAll(keepAll) {
     b.useFamily(KernelFamily::triton);
   }
 
@@ -75,8 +70,6 @@ struct Momoe {
     router.backward();
   }
 
-  bool gated() const { return isGated(c.activation); }
-
   void findUsedExperts() {
     offsets = b.buffer("expert_offsets", Role::index, DType::int32, {c.experts + 1});
     slotToken = b.buffer("slot_token", Role::index, DType::int32, {rows});
@@ -118,13 +111,7 @@ struct Momoe {
     return slots;
   }
 
-  PlanBuilder& b;
-  const MoeConfig& c;
-  int64_t rows;
   bool saveAll;
-  Layer layer;
-  RouterSteps router;
-  FrameworkSharedExperts shared;
   BufferId offsets{}, slotToken{}, slotChoice{}, y{};
   BufferId a = BufferId::none, bHalf = BufferId::none, expertOutput = BufferId::none;
 };

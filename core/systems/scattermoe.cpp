@@ -5,14 +5,9 @@
 namespace moeblaze {
 namespace {
 
-struct Scattermoe {
+struct Scattermoe : FrameworkLayer {
   explicit Scattermoe(PlanBuilder& builder)
-      : b(builder),
-        c(b.config()),
-        rows(b.rows()),
-        layer(b, {.fusedUpWeights = true, .gateDtype = c.dtype}),
-        router(b, layer),
-        shared(b, layer) {}
+      : FrameworkLayer(builder, {.fusedUpWeights = true, .gateDtype = builder.config().dtype}) {}
 
   void forward() {
     router.forward();
@@ -61,8 +56,6 @@ struct Scattermoe {
     router.backward();
   }
 
-  bool gated() const { return isGated(c.activation); }
-
   void downBackward() {
     b.step("gate_gradient", Op::gateGradient).reads(expertOutput, layer.outputGradient).writes(layer.gateGradient);
     // The expert output's storage is reused for the grouped output gradient.
@@ -108,12 +101,6 @@ struct Scattermoe {
     shared.addRouted(out);
   }
 
-  PlanBuilder& b;
-  const MoeConfig& c;
-  int64_t rows;
-  Layer layer;
-  RouterSteps router;
-  FrameworkSharedExperts shared;
   FrameworkActivation act;
   BufferId sortedIds{}, order{}, offsets{}, z{}, expertOutput{}, yGradient{};
 };

@@ -2,76 +2,81 @@
 
 namespace moeblaze {
 
-FrameworkSharedExperts::FrameworkSharedExperts(PlanBuilder& b, const Layer& layer)
-    : builder_(b), layer_(layer), width_(b.config().sharedWidth()) {
-  if (width_ == 0) return;
+SharedWeights::SharedWeights(PlanBuilder& b) : width(b.config().sharedWidth()) {
+  if (width == 0) return;
   const MoeConfig& c = b.config();
   const auto declare = [&](const std::string& name, BufferId& weight, BufferId& gradient, Shape shape) {
     weight = b.external(name, Role::weight, c.dtype, shape);
     gradient = b.buffer("d" + name, Role::gradient, c.dtype, shape);
   };
-  declare("W1.shared", w1_, w1Gradient_, {c.dModel, width_});
-  if (isGated(c.activation)) declare("W2.shared", w2_, w2Gradient_, {c.dModel, width_});
-  declare("W3.shared", w3_, w3Gradient_, {width_, c.dModel});
+  declare("W1.shared", w1, w1Gradient, {c.dModel, width});
+  if (isGated(c.activation)) declare("W2.shared", w2, w2Gradient, {c.dModel, width});
+  declare("W3.shared", w3, w3Gradient, {width, c.dModel});
 }
 
+FrameworkSharedExperts::FrameworkSharedExperts(PlanBuilder& b, const Layer& layer)
+    : builder_(b), layer_(layer), weights_(b) {}
+
+FrameworkLayer::FrameworkLayer(PlanBuilder& builder, LayerStyle style)
+    : b(builder), c(b.config()), rows(b.rows()), layer(b, style), router(b, layer), shared(b, layer) {}
+
 void FrameworkSharedExperts::forward() {
-  if (width_ == 0) return;
+  if (weights_.width == 0) return;
   PlanBuilder& b = builder_;
   const auto [tokens, d] = std::pair(b.config().tokens, b.config().dModel);
   const auto project = [&](const char* name, BufferId weight) {
-    const BufferId out = b.hidden(std::string(name) + ".shared", {tokens, width_});
+    const BufferId out = b.hidden(std::string(name) + ".shared", {tokens, weights_.width});
     b.step(std::string("up_") + name + ".shared", Op::denseGemm)
         .reads(layer_.x, weight)
         .writes(out)
-        .dense(tokens, width_, d);
+        .dense(tokens, weights_.width, d);
     return out;
   };
-  act_.a = project("A", w1_);
-  if (isGated(b.config().activation)) act_.b = project("B", w2_);
-  activationForward(b, act_, tokens, width_, ".shared");
+  act_.a = project("A", weights_.w1);
+  if (isGated(b.config().activation)) act_.b = project("B", weights_.w2);
+  activationForward(b, act_, tokens, weights_.width, ".shared");
   const BufferId out = b.transient("O.shared", {tokens, d});
-  b.step("down.shared", Op::denseGemm).reads(act_.y, w3_).writes(out).dense(tokens, d, width_);
+  b.step("down.shared", Op::denseGemm).reads(act_.y, weights_.w3).writes(out).dense(tokens, d, weights_.width);
   b.step("add.shared", Op::add).reads(out, layer_.output).writes(layer_.output);
 }
 
 void FrameworkSharedExperts::backward() {
-  if (width_ == 0) return;
+  if (weights_.width == 0) return;
   PlanBuilder& b = builder_;
   const auto [tokens, d] = std::pair(b.config().tokens, b.config().dModel);
-  const BufferId yGradient = b.transient("dY.shared", {tokens, width_});
+  const BufferId yGradient = b.transient("dY.shared", {tokens, weights_.width});
   b.step("down_input_gradient.shared", Op::denseGemm)
-      .reads(layer_.outputGradient, w3_)
+      .reads(layer_.outputGradient, weights_.w3)
       .writes(yGradient)
-      .dense(tokens, width_, d);
+      .dense(tokens, weights_.width, d);
   b.step("down_weight_gradient.shared", Op::denseGemm)
       .reads(act_.y, layer_.outputGradient)
-      .writes(w3Gradient_)
-      .dense(width_, d, tokens);
-  activationBackward(b, act_, yGradient, tokens, width_, ".shared");
+      .writes(weights_.w3Gradient)
+      .dense(weights_.width, d, tokens);
+  activationBackward(b, act_, yGradient, tokens, weights_.width, ".shared");
   const auto project = [&](const char* name, BufferId gradient, BufferId weight, BufferId weightGradient,
                            BufferId out) {
     b.step(std::string("up_input_gradient_") + name, Op::denseGemm)
         .reads(gradient, weight)
         .writes(out)
-        .dense(tokens, d, width_);
+        .dense(tokens, d, weights_.width);
     b.step(std::string("up_weight_gradient_") + name, Op::denseGemm)
         .reads(layer_.x, gradient)
         .writes(weightGradient)
-        .dense(d, width_, tokens);
+        .dense(d, weights_.width, tokens);
   };
   if (act_.b == BufferId::none) {
-    project("A.shared", act_.aGradient, w1_, w1Gradient_, layer_.inputGradient);
+    project("A.shared", act_.aGradient, weights_.w1, weights_.w1Gradient, layer_.inputGradient);
     return;
   }
-  project("B.shared", act_.bGradient, w2_, w2Gradient_, layer_.inputGradient);
+  project("B.shared", act_.bGradient, weights_.w2, weights_.w2Gradient, layer_.inputGradient);
   const BufferId second = b.transient("dx_A.shared", {tokens, d});
-  project("A.shared", act_.aGradient, w1_, w1Gradient_, second);
+  project("A.shared", act_.aGradient, weights_.w1, weights_.w1Gradient, second);
   addRouted(second);
 }
 
 BufferId FrameworkSharedExperts::routedInputGradient() {
-  if (width_ == 0) return layer_.inputGradient;
+  if (weights_.width == 0) return layer_.inputGradient;
   return builder_.transient("dx_routed", {builder_.config().tokens, builder_.config().dModel});
 }
 

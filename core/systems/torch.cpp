@@ -7,20 +7,14 @@ namespace {
 /// Tensor maps of a grouped_mm call, 132 SMs × 4 × 128 bytes, and 60 bytes of problem description an expert; measured.
 int64_t groupedMmScratch(const MoeConfig& c) { return 132 * 4 * 128 + 60 * c.experts; }
 
-struct Torch {
-  explicit Torch(PlanBuilder& builder)
-      : b(builder),
-        c(b.config()),
-        rows(b.rows()),
-        layer(b, {.gateDtype = c.gateDtype}),
-        router(b, layer),
-        shared(b, layer) {}
+struct Torch : FrameworkLayer {
+  explicit Torch(PlanBuilder& builder) : FrameworkLayer(builder, {.gateDtype = builder.config().gateDtype}) {}
 
   void forward() {
     router.forward();
     sortAndPermute();
     act.a = up("A", layer.w1);
-    if (isGated(c.activation)) act.b = up("B", layer.w2);
+    if (gated()) act.b = up("B", layer.w2);
     activationForward(b, act, rows, c.dFf, "");
     expertOutput = b.transient("expert_output", {rows, c.dModel});
     product("down", act.y, layer.w3, expertOutput).grouped(c.dModel, c.dFf);
@@ -121,12 +115,6 @@ struct Torch {
         .launches(8);
   }
 
-  PlanBuilder& b;
-  const MoeConfig& c;
-  int64_t rows;
-  Layer layer;
-  RouterSteps router;
-  FrameworkSharedExperts shared;
   FrameworkActivation act;
   BufferId order{}, token{}, offsets{}, xPermuted{}, expertOutput{}, slotGates{}, scaled{}, outputRowsGradient{};
 };
