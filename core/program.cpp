@@ -43,7 +43,7 @@ int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& o
   try {
     app.parse(argc, argv);
     body();
-    out.flush();
+    if (!out.flush()) return fail("the output could not be written", kExitWrongInput);
     return 0;
   } catch (const CLI::Success& request) {
     return app.exit(request, out, err);

@@ -29,7 +29,7 @@ std::vector<System> parseSystems(const std::string& list) {
   };
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string word = list.substr(begin, end - begin);
+    const std::string word(CLI::detail::trim_copy(list.substr(begin, end - begin)));
     if (word == "all") {
       for (const SystemInfo& info : systems()) add(System::parse(info.name));
     } else {

@@ -99,7 +99,7 @@ TEST(Compare, RatiosAndBestAreRight) {
 TEST(Compare, ListsEachSystemOnce) {
   EXPECT_EQ(records({"compare", "conf5"}).size(), 8u);
   EXPECT_EQ(records({"compare", "conf5", "--systems", "torch,torch,all"}).size(), 8u);
-  EXPECT_EQ(records({"compare", "conf5", "--systems", "momoe,momoe:save=100"}).size(), 2u);
+  EXPECT_EQ(records({"compare", "conf5", "--systems", "momoe, momoe:save=100"}).size(), 2u);
 }
 
 TEST(Compare, TableMarksTheBest) {
@@ -178,6 +178,14 @@ TEST(Output, FileInsteadOfTerminal) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(nlohmann::json::parse(std::ifstream(file)).size(), 1u);
+}
+
+TEST(Program, OutputThatCannotBeWrittenIsAnError) {
+  std::ofstream full("/dev/full");
+  std::ostringstream err;
+  const char* argv[] = {"moeblaze-sim", "list", "gpus"};
+  EXPECT_EQ(runSimulator(3, argv, full, err), 2);
+  EXPECT_THAT(err.str(), HasSubstr("could not be written"));
 }
 
 TEST(Program, HelpAndVersionSucceed) {
