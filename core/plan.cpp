@@ -13,7 +13,8 @@ std::string_view name(Role role) {
 std::string_view name(Phase phase) { return phase == Phase::forward ? "forward" : "backward"; }
 
 std::string_view name(Op op) {
-  constexpr std::array<std::string_view, 25> kNames{"route",
+  constexpr std::array<std::string_view, 28> kNames{"route",
+                                                    "route_backward",
                                                     "sort",
                                                     "build_index",
                                                     "gather",
@@ -22,11 +23,12 @@ std::string_view name(Op op) {
                                                     "scale_rows",
                                                     "reduce",
                                                     "combine",
+                                                    "reduce_gradients",
                                                     "grouped_gemm",
+                                                    "dense_gemm",
+                                                    "weight_gradient",
                                                     "fused_up",
                                                     "fused_down_backward",
-                                                    "weight_gradient",
-                                                    "dense_gemm",
                                                     "activation",
                                                     "activation_backward",
                                                     "multiply",
@@ -34,6 +36,7 @@ std::string_view name(Op op) {
                                                     "fused_activation",
                                                     "fused_activation_backward",
                                                     "gate_gradient",
+                                                    "cast",
                                                     "add",
                                                     "concatenate",
                                                     "fill",
@@ -57,7 +60,8 @@ void deriveLifetimes(Plan& plan) {
   const int32_t steps = static_cast<int32_t>(plan.steps.size());
   for (Buffer& buffer : plan.buffers) buffer.lifetime = {steps, -1};
   for (int32_t i = 0; i < steps; ++i)
-    for (int32_t o = plan.steps[i].operandsBegin; o < plan.steps[i].operandsEnd; ++o) touch(plan, plan.operands[o], i);
+    for (int32_t o = plan.steps[i].operandsBegin; o < plan.steps[i].operandsEnd; ++o)
+      touch(plan, plan.operands[o].id, i);
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     Buffer& buffer = plan.buffers[b];
     if (buffer.aliasOf == BufferId::none && (buffer.external || buffer.role == Role::input)) buffer.lifetime.first = 0;

@@ -18,35 +18,69 @@ namespace moeblaze {
 enum class Role : uint8_t { input, output, weight, gradient, saved, transient, index, workspace };
 enum class Phase : uint8_t { forward, backward };
 
-/// What a Step does. Recompute is an ordinary Step of the backward phase; `release` moves nothing: it is where a
-/// framework lets go of what it held longer than it read it (the return of an autograd node).
+/// How a buffer's elements are ordered. A row is one (token, expert) pair, grouped by expert; a slot is the same pair
+/// in the order of the tokens.
+enum class Layout : uint8_t {
+  flat,          ///< scratch, or an index structure that its Meaning describes
+  tokens,        ///< [L, ...]
+  rows,          ///< [rows, ...]; one value a row when the shape has no second extent
+  slots,         ///< [L, k, ...]
+  choiceSlots,   ///< [k, L, ...]
+  expertTokens,  ///< [E, L]: one value for each pair that exists
+  weight,        ///< [E, in, out], or [in, out] of shared experts and the router
+};
+
+/// What an index structure maps.
+enum class Meaning : uint8_t {
+  none,
+  expertOfSlot,  ///< [L, k]: the router's choice
+  tokenOfRow,
+  slotOfRow,  ///< token·k + choice
+  choiceOfRow,
+  expertOfRow,
+  rowOfSlot,
+  offsets,  ///< [E+1]: first row of each expert, and the number of rows
+  ends,     ///< [E]: one past the last row of each expert
+  counts,   ///< [E]: tokens of each expert
+};
+
+/// What a Step does. Data operands are read and written in the order given; weights, gates and index structures are
+/// recognised by what they are. A Step reads tokens through its index structures row by row. Recompute is an ordinary
+/// Step of the backward phase; `release` moves nothing: it is where a framework lets go of what it held longer than it
+/// read it (the return of an autograd node).
 enum class Op : uint8_t {
-  route,              ///< router logits, softmax or sigmoid, top-k; backward: their gradients
-  sort,               ///< expert ids sorted, counted and scanned the way frameworks do it
-  buildIndex,         ///< the index structures of indexed dispatch
-  gather,             ///< rows copied through an index
-  scatter,            ///< rows copied back to token order, scaled by their gate
-  scatterAdd,         ///< rows added to their tokens by atomic operations
-  scaleRows,          ///< rows times their gate
-  reduce,             ///< k copies of each token summed
-  combine,            ///< k rows of each token read through an index, scaled and summed
-  groupedGemm,        ///< each expert's rows times its matrix
-  fusedUp,            ///< first projections with the activation in the epilogue
-  fusedDownBackward,  ///< output gradient times W3ᵀ with the activation's backward in the epilogue
-  weightGradient,     ///< rowsᵀ·rows per expert: the token count is the reduced dimension
-  denseGemm,          ///< one matrix product over all tokens (shared experts)
-  activation,         ///< act(A)
-  activationBackward,
-  multiply,  ///< elementwise product
-  multiplyBackward,
-  fusedActivation,  ///< act(A)⊙B in one kernel
-  fusedActivationBackward,
-  gateGradient,  ///< ⟨output gradient, expert output⟩ per slot
-  add,           ///< elementwise sum in place
-  concatenate,
-  fill,
+  route,               ///< logits → scores, expert ids, gates
+  routeBackward,       ///< gate gradient, gates, expert ids, scores → logits' gradient
+  sort,                ///< expert ids → index structures, the way frameworks sort, count and scan them
+  buildIndex,          ///< expert ids → the index structures of indexed dispatch
+  gather,              ///< tokens or slots → rows, times their gate if given
+  scatter,             ///< rows → slots, times their gate if given
+  scatterAdd,          ///< rows added to their tokens by atomic operations
+  scaleRows,           ///< rows times a gate per row
+  reduce,              ///< slots summed to tokens
+  combine,             ///< rows or slots times their gate, summed to tokens
+  reduceGradients,     ///< rows' input gradient and gate parts → input gradient (added if read) and gate gradient
+  groupedGemm,         ///< Σ rows·weight; written as rows, slots (times their gate if given) or tokens
+  denseGemm,           ///< the same for one matrix over all tokens
+  weightGradient,      ///< left, right... → leftᵀ·right each; tokens times their gate if given
+  fusedUp,             ///< rows·W1 (and ·W2) → A (and B) and/or Y
+  fusedDownBackward,   ///< output gradient, W3, A, B or what recomputes them → A's and B's gradients, Y, gate parts
+  activation,          ///< A → act(A)
+  activationBackward,  ///< gradient, what act's backward reads → A's gradient
+  multiply,            ///< elementwise product
+  multiplyBackward,    ///< gradient, left, right → right's gradient, left's gradient
+  fusedActivation,     ///< A, B → act(A)⊙B
+  fusedActivationBackward,  ///< Y's gradient times the gate, A, B → A's and B's gradients
+  gateGradient,             ///< ⟨first, second⟩ per row or slot; one operand is summed; a weight makes the first
+  cast,                     ///< the same numbers in another dtype
+  add,                      ///< first added to second in place
+  concatenate,              ///< side by side
+  fill,                     ///< zeros
   release,
 };
+
+/// The part an operand plays where order does not tell.
+enum class Use : uint8_t { data, a, b, y, parts, recompute };
 
 std::string_view name(Role role);
 std::string_view name(Phase phase);
@@ -91,25 +125,35 @@ struct Buffer {
   std::string name;
   Role role = Role::transient;
   DType dtype = DType::bf16;
+  Layout layout = Layout::flat;
+  Meaning meaning = Meaning::none;
   bool external = false;      ///< exists before the step and is not part of its peak: parameters, x, output gradient
   bool intermediate = false;  ///< lies between the two MLPs
   bool router = false;        ///< the router's own
   Shape shape;
   int64_t bytes = 0;  ///< shape × dtype, also for an alias
   BufferId aliasOf = BufferId::none;
+  int64_t aliasColumn = 0;  ///< an alias narrower than its base is a view of the base's columns from here on
   Lifetime lifetime;  ///< derived: first write to last read; outputs and gradients to the end; inputs from the start
 };
 
-/// Which dimension of a matrix product is the token count of an expert.
+/// Which dimension of a matrix product is the row count of an expert.
 enum class Ragged : uint8_t { none, rows, reduction };
 
 /// Matrix product of a Step: per expert [m,k]·[k,n], or one dense product when nothing is ragged. The ragged dimension
-/// is left 0: it is the tokens of each expert in [firstExpert, firstExpert + experts).
+/// is left 0: it is the rows of each expert in [firstExpert, firstExpert + experts).
 struct GemmShape {
   Ragged ragged = Ragged::none;
   int64_t m = 0, n = 0, k = 0;
   int32_t firstExpert = 0, experts = 0;
+  bool transposed = false;  ///< the weight's last extent is the reduced one
   bool empty() const { return m == 0 && n == 0 && k == 0; }
+};
+
+/// A buffer a Step reads or writes.
+struct Operand {
+  BufferId id = BufferId::none;
+  Use use = Use::data;
 };
 
 /// Who wrote the kernel a Step runs; the cost model prices them apart.
@@ -143,15 +187,17 @@ struct Plan {
   std::string system;   ///< canonical text, parameters included
   std::string routing;  ///< canonical text
   std::vector<int64_t> tokensPerExpert;
+  std::vector<int64_t>
+      rowsPerExpert;  ///< rows the system gives each: the same, or with padding and without dropped ones
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<BufferId> operands;
+  std::vector<Operand> operands;
   int32_t forwardSteps = 0;  ///< steps before this index are forward
 
-  std::span<const BufferId> reads(const Step& step) const {
+  std::span<const Operand> reads(const Step& step) const {
     return std::span(operands).subspan(step.operandsBegin, step.writesBegin - step.operandsBegin);
   }
-  std::span<const BufferId> writes(const Step& step) const {
+  std::span<const Operand> writes(const Step& step) const {
     return std::span(operands).subspan(step.writesBegin, step.operandsEnd - step.writesBegin);
   }
   const Buffer& buffer(BufferId id) const { return buffers[index(id)]; }

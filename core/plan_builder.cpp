@@ -7,24 +7,28 @@ namespace moeblaze {
 
 using StepRef = PlanBuilder::StepRef;
 
-StepRef& StepRef::read(BufferId id, int64_t traffic) {
+StepRef& StepRef::read(BufferId id, int64_t traffic, Use use) {
   assert(step().writesBegin == step().operandsEnd && "reads come before writes");
-  builder_->plan_.operands.push_back(id);
+  builder_->plan_.operands.push_back({id, use});
   step().writesBegin = ++step().operandsEnd;
   step().bytesRead += traffic;
   return *this;
 }
 
-StepRef& StepRef::write(BufferId id, int64_t traffic) {
-  builder_->plan_.operands.push_back(id);
+StepRef& StepRef::write(BufferId id, int64_t traffic, Use use) {
+  builder_->plan_.operands.push_back({id, use});
   ++step().operandsEnd;
   step().bytesWritten += traffic;
   return *this;
 }
 
-StepRef& StepRef::readsRows(BufferId id, int64_t rows) {
+StepRef& StepRef::readsAs(Use use, BufferId id) { return id == BufferId::none ? *this : read(id, bytesOf(id), use); }
+
+StepRef& StepRef::writesAs(Use use, BufferId id) { return id == BufferId::none ? *this : write(id, bytesOf(id), use); }
+
+StepRef& StepRef::readsRows(BufferId id, int64_t rows, Use use) {
   const Buffer& buffer = builder_->plan_.buffer(id);
-  return read(id, rows * buffer.shape.last() * sizeOf(buffer.dtype));
+  return read(id, rows * buffer.shape.last() * sizeOf(buffer.dtype), use);
 }
 
 StepRef& StepRef::grouped(int64_t n, int64_t k) {
@@ -42,6 +46,11 @@ StepRef& StepRef::groupedReduction(int64_t m, int64_t n) {
 StepRef& StepRef::dense(int64_t m, int64_t n, int64_t k) {
   step().gemm = {Ragged::none, m, n, k, 0, 0};
   step().flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  return *this;
+}
+
+StepRef& StepRef::transposed() {
+  step().gemm.transposed = true;
   return *this;
 }
 
@@ -69,39 +78,57 @@ PlanBuilder::PlanBuilder(const MoeConfig& config, const Routing& routing, std::s
   plan_.buffers.reserve(32);
   plan_.steps.reserve(24);
   plan_.operands.reserve(128);
-  useExperts(0, static_cast<int32_t>(config.experts));
+  setRowsPerExpert(plan_.tokensPerExpert);
 }
 
-BufferId PlanBuilder::buffer(std::string name, Role role, DType dtype, Shape shape) {
+void PlanBuilder::setRowsPerExpert(std::vector<int64_t> rows) {
+  plan_.rowsPerExpert = std::move(rows);
+  useExperts(0, static_cast<int32_t>(plan_.config.experts));
+  rows_ = currentRows_;
+}
+
+BufferId PlanBuilder::buffer(std::string name, Role role, DType dtype, Layout layout, Shape shape) {
   Buffer& buffer = plan_.buffers.emplace_back();
   buffer.name = std::move(name);
   buffer.role = role;
   buffer.dtype = dtype;
+  buffer.layout = layout;
   buffer.shape = shape;
   buffer.bytes = shape.count() * sizeOf(dtype);
   return static_cast<BufferId>(plan_.buffers.size() - 1);
 }
 
-BufferId PlanBuilder::transient(std::string name, Shape shape) {
-  return buffer(std::move(name), Role::transient, config().dtype, shape);
+BufferId PlanBuilder::transient(std::string name, Layout layout, Shape shape) {
+  return buffer(std::move(name), Role::transient, config().dtype, layout, shape);
 }
 
-BufferId PlanBuilder::hidden(std::string name, Shape shape, DType dtype) {
-  const BufferId id = buffer(std::move(name), Role::transient, dtype, shape);
-  plan_.buffers[index(id)].intermediate = true;
+BufferId PlanBuilder::hidden(std::string name, Layout layout, Shape shape, DType dtype) {
+  const BufferId id = buffer(std::move(name), Role::transient, dtype, layout, shape);
+  at(id).intermediate = true;
   return id;
 }
 
-BufferId PlanBuilder::external(std::string name, Role role, DType dtype, Shape shape) {
-  const BufferId id = buffer(std::move(name), role, dtype, shape);
-  plan_.buffers[index(id)].external = true;
+BufferId PlanBuilder::external(std::string name, Role role, DType dtype, Layout layout, Shape shape) {
+  const BufferId id = buffer(std::move(name), role, dtype, layout, shape);
+  at(id).external = true;
   return id;
 }
 
-BufferId PlanBuilder::alias(std::string name, BufferId base, Role role, DType dtype, Shape shape) {
-  const BufferId id = buffer(std::move(name), role, dtype, shape);
-  plan_.buffers[index(id)].aliasOf = base;
-  plan_.buffers[index(id)].intermediate = at(base).intermediate;
+BufferId PlanBuilder::indices(std::string name, Meaning meaning, DType dtype, Shape shape) {
+  const BufferId id = buffer(std::move(name), Role::index, dtype, Layout::flat, shape);
+  at(id).meaning = meaning;
+  return id;
+}
+
+BufferId PlanBuilder::workspace(std::string name, DType dtype, Shape shape) {
+  return buffer(std::move(name), Role::workspace, dtype, Layout::flat, shape);
+}
+
+BufferId PlanBuilder::alias(std::string name, BufferId base, Shape shape, int64_t column) {
+  const BufferId id = buffer(std::move(name), Role::transient, at(base).dtype, at(base).layout, shape);
+  at(id).aliasOf = base;
+  at(id).aliasColumn = column;
+  at(id).intermediate = at(base).intermediate;
   return id;
 }
 
@@ -123,7 +150,7 @@ void PlanBuilder::beginBackward() {
 void PlanBuilder::useExperts(int32_t first, int32_t count) {
   firstExpert_ = first;
   experts_ = count;
-  const auto begin = plan_.tokensPerExpert.begin() + first;
+  const auto begin = plan_.rowsPerExpert.begin() + first;
   currentRows_ = std::accumulate(begin, begin + count, int64_t{0});
 }
 

@@ -46,7 +46,7 @@ class PlanChecker {
   void checkOperands() {
     for (const Step& step : plan_.steps)
       for (int32_t i = step.operandsBegin; i < step.operandsEnd; ++i)
-        if (index(plan_.operands[i]) >= plan_.buffers.size())
+        if (index(plan_.operands[i].id) >= plan_.buffers.size())
           problem("step {} names a buffer that does not exist", step.name);
   }
 
@@ -57,8 +57,8 @@ class PlanChecker {
         problem("step {} is {} on the wrong side of the boundary", step.name, name(step.phase));
       if (step.bytesRead < 0 || step.bytesWritten < 0 || !(step.flops >= 0))
         problem("step {} has a negative cost", step.name);
-      for (BufferId id : plan_.reads(step)) checkRead(step, id);
-      for (BufferId id : plan_.writes(step)) {
+      for (const Operand& operand : plan_.reads(step)) checkRead(step, operand.id);
+      for (const auto [id, use] : plan_.writes(step)) {
         if (plan_.buffer(id).role == Role::weight)
           problem("step {} writes weight {}", step.name, plan_.buffer(id).name);
         written_[index(id)] = true;

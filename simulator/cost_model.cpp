@@ -64,7 +64,7 @@ PaddedProduct padded(const Plan& plan, const GemmShape& gemm) {
   const int64_t block = gemm.ragged == Ragged::rows ? kTileRows : kReductionBlock;
   double paddedTokens = 0, busy = 0;
   for (int32_t e = gemm.firstExpert; e < gemm.firstExpert + gemm.experts; ++e) {
-    const int64_t count = plan.tokensPerExpert[e];
+    const int64_t count = plan.rowsPerExpert[e];
     paddedTokens += static_cast<double>((count + block - 1) / block * block);
     busy += count > 0 ? 1 : 0;
   }

@@ -4,45 +4,56 @@ namespace moeblaze {
 
 Layer::Layer(PlanBuilder& b, LayerStyle style) {
   const MoeConfig& c = b.config();
-  const bool gated = isGated(c.activation);
-  const auto weight = [&](const char* name, Shape shape) { return b.external(name, Role::weight, c.dtype, shape); };
-  const auto gradient = [&](const char* name, Shape shape) { return b.buffer(name, Role::gradient, c.dtype, shape); };
-  const Shape up =
-      style.fusedUpWeights ? Shape{c.experts, c.dModel, c.upProjections() * c.dFf} : Shape{c.experts, c.dModel, c.dFf};
-  const Shape down{c.experts, c.dFf, c.dModel};
-  const Shape gateShape = style.denseGates ? Shape{c.experts, c.tokens} : Shape{c.tokens, c.topK};
+  const bool gated = isGated(c.activation), routed = b.options().withRouter;
+  const auto weight = [&](const char* name, Shape shape) {
+    return b.external(name, Role::weight, c.dtype, Layout::weight, shape);
+  };
+  const auto gradient = [&](const char* name, Layout layout, Shape shape) {
+    return b.buffer(name, Role::gradient, c.dtype, layout, shape);
+  };
   const bool fused = style.fusedUpWeights && gated;
+  const Shape up{c.experts, c.dModel, fused ? 2 * c.dFf : c.dFf};
+  const Shape down{c.experts, c.dFf, c.dModel};
+  const Shape tokens{c.tokens, c.dModel};
+  const Shape gateShape = style.denseGates ? Shape{c.experts, c.tokens} : Shape{c.tokens, c.topK};
+  const Layout gateLayout = style.denseGates ? Layout::expertTokens : Layout::slots;
 
-  x = b.external("x", Role::input, c.dtype, {c.tokens, c.dModel});
+  x = b.external("x", Role::input, c.dtype, Layout::tokens, tokens);
   // The router's results are given, or planned like everything else.
-  topkIds = b.options().withRouter ? b.buffer("topk_ids", Role::transient, DType::int32, {c.tokens, c.topK})
-                                   : b.external("topk_ids", Role::input, DType::int32, {c.tokens, c.topK});
-  outputGradient = b.external("dO", Role::gradient, c.dtype, {c.tokens, c.dModel});
+  topkIds =
+      b.buffer("topk_ids", routed ? Role::transient : Role::input, DType::int32, Layout::flat, {c.tokens, c.topK});
+  b.at(topkIds).meaning = Meaning::expertOfSlot;
+  b.at(topkIds).external = !routed;
+  outputGradient = b.external("dO", Role::gradient, c.dtype, Layout::tokens, tokens);
   w1 = weight(fused ? "W12" : "W1", up);
   if (gated && !fused) w2 = weight("W2", up);
   w3 = weight("W3", down);
 
-  gates = b.buffer("gates", b.options().withRouter ? Role::transient : Role::input, style.gateDtype, gateShape);
-  output = b.buffer("O", Role::output, c.dtype, {c.tokens, c.dModel});
-  inputGradient = gradient("dx", {c.tokens, c.dModel});
-  gateGradient = b.buffer("dgates", Role::gradient, style.gateDtype, gateShape);
-  w1Gradient = gradient(fused ? "dW12" : "dW1", up);
-  if (gated && !fused) w2Gradient = gradient("dW2", up);
-  w3Gradient = gradient("dW3", down);
+  gates = b.buffer("gates", routed ? Role::transient : Role::input, style.gateDtype, gateLayout, gateShape);
+  output = b.buffer("O", Role::output, c.dtype, Layout::tokens, tokens);
+  inputGradient = gradient("dx", Layout::tokens, tokens);
+  gateGradient = b.buffer("dgates", Role::gradient, style.gateDtype, gateLayout, gateShape);
+  w1Gradient = gradient(fused ? "dW12" : "dW1", Layout::weight, up);
+  if (gated && !fused) w2Gradient = gradient("dW2", Layout::weight, up);
+  w3Gradient = gradient("dW3", Layout::weight, down);
 }
 
 RouterSteps::RouterSteps(PlanBuilder& b, const Layer& layer) : builder_(b), layer_(layer) {
   if (!b.options().withRouter) return;
   const MoeConfig& c = b.config();
-  own(layer.topkIds);
-  weight_ = own(b.external("Wr", Role::weight, c.dtype, {c.dModel, c.experts}));
-  weightGradient_ = own(b.buffer("dWr", Role::gradient, c.dtype, {c.dModel, c.experts}));
-  logits_ = own(b.buffer("logits", Role::transient, DType::fp32, {c.tokens, c.experts}));
-  scores_ = own(b.buffer("scores", Role::transient, DType::fp32, {c.tokens, c.experts}));
+  const Shape weight{c.dModel, c.experts}, perExpert{c.tokens, c.experts};
+  b.at(layer.topkIds).router = true;
+  weight_ = own(b.external("Wr", Role::weight, c.dtype, Layout::weight, weight));
+  weightGradient_ = own(b.buffer("dWr", Role::gradient, c.dtype, Layout::weight, weight));
+  logits_ = own(b.buffer("logits", Role::transient, routerDtype(), Layout::tokens, perExpert));
+  scores_ = own(b.buffer("scores", Role::transient, routerDtype(), Layout::tokens, perExpert));
 }
 
+/// Routers compute in fp32 whatever the model's dtype, and in fp64 beside fp64.
+DType RouterSteps::routerDtype() const { return builder_.config().dtype == DType::fp64 ? DType::fp64 : DType::fp32; }
+
 BufferId RouterSteps::own(BufferId id) {
-  builder_.markRouter(id);
+  builder_.at(id).router = true;
   return id;
 }
 
@@ -59,45 +70,47 @@ void RouterSteps::forward() {
 void RouterSteps::backward() {
   if (!builder_.options().withRouter) return;
   const MoeConfig& c = builder_.config();
-  const BufferId dLogits = own(builder_.buffer("dlogits", Role::transient, DType::fp32, {c.tokens, c.experts}));
-  builder_.step("route_backward", Op::route)
+  const BufferId dLogits =
+      own(builder_.buffer("dlogits", Role::transient, routerDtype(), Layout::tokens, {c.tokens, c.experts}));
+  builder_.step("route_backward", Op::routeBackward)
       .reads(layer_.gateGradient, layer_.gates, layer_.topkIds, scores_)
       .writes(dLogits);
-  builder_.step("router_weight_gradient", Op::denseGemm)
+  builder_.step("router_weight_gradient", Op::weightGradient)
       .reads(layer_.x, dLogits)
       .writes(weightGradient_)
       .dense(c.dModel, c.experts, c.tokens);
   builder_.step("router_input_gradient", Op::denseGemm)
       .reads(dLogits, weight_, layer_.inputGradient)
       .writes(layer_.inputGradient)
-      .dense(c.tokens, c.dModel, c.experts);
+      .dense(c.tokens, c.dModel, c.experts)
+      .transposed();
 }
 
-void activationForward(PlanBuilder& b, FrameworkActivation& act, int64_t rows, int64_t width,
-                       const std::string& suffix) {
-  act.s = b.hidden((isGated(b.config().activation) ? "S" : "Y") + suffix, {rows, width});
+void activationForward(PlanBuilder& b, FrameworkActivation& act, const std::string& suffix) {
+  const auto [layout, shape] = std::pair(b.at(act.a).layout, b.at(act.a).shape);
+  act.s = b.hidden((isGated(b.config().activation) ? "S" : "Y") + suffix, layout, shape);
   b.step("activation" + suffix, Op::activation).reads(act.a).writes(act.s);
   act.y = act.s;
   // PyTorch's relu keeps its result, the others their input.
   act.kept = b.config().activation == Activation::relu ? act.s : act.a;
   if (act.b == BufferId::none) return;
-  act.y = b.hidden("Y" + suffix, {rows, width});
+  act.y = b.hidden("Y" + suffix, layout, shape);
   b.step("multiply" + suffix, Op::multiply).reads(act.s, act.b).writes(act.y);
 }
 
-void activationBackward(PlanBuilder& b, FrameworkActivation& act, BufferId yGradient, int64_t rows, int64_t width,
-                        const std::string& suffix) {
+void activationBackward(PlanBuilder& b, FrameworkActivation& act, BufferId yGradient, const std::string& suffix) {
+  const auto [layout, shape] = std::pair(b.at(act.a).layout, b.at(act.a).shape);
   BufferId sGradient = yGradient;
   if (act.b != BufferId::none) {
-    act.bGradient = b.transient("dB" + suffix, {rows, width});
-    sGradient = b.transient("dS" + suffix, {rows, width});
+    act.bGradient = b.transient("dB" + suffix, layout, shape);
+    sGradient = b.transient("dS" + suffix, layout, shape);
     b.step("multiply_backward" + suffix, Op::multiplyBackward)
         .read(yGradient, 2 * b.at(yGradient).bytes)  // by each of the two products
         .reads(act.s, act.b)
         .writes(act.bGradient, sGradient)
         .launches(2);
   }
-  act.aGradient = b.transient("dA" + suffix, {rows, width});
+  act.aGradient = b.transient("dA" + suffix, layout, shape);
   b.step("activation_backward" + suffix, Op::activationBackward).reads(sGradient, act.kept).writes(act.aGradient);
 }
 

@@ -33,6 +33,7 @@ class RouterSteps {
 
  private:
   BufferId own(BufferId id);
+  DType routerDtype() const;
 
   PlanBuilder& builder_;
   const Layer& layer_;
@@ -49,11 +50,9 @@ struct FrameworkActivation {
 };
 
 /// Steps act(A) and, when gated, ·B; each node keeps its inputs. `suffix` tells shared experts' buffers apart.
-void activationForward(PlanBuilder& builder, FrameworkActivation& act, int64_t rows, int64_t width,
-                       const std::string& suffix);
+void activationForward(PlanBuilder& builder, FrameworkActivation& act, const std::string& suffix);
 /// The nodes backward: the product's two gradients exist together before its inputs go.
-void activationBackward(PlanBuilder& builder, FrameworkActivation& act, BufferId yGradient, int64_t rows, int64_t width,
-                        const std::string& suffix);
+void activationBackward(PlanBuilder& builder, FrameworkActivation& act, BufferId yGradient, const std::string& suffix);
 
 /// Parameters of the shared experts, run as one dense MLP of width h_s, and their gradients; none without them.
 struct SharedWeights {

@@ -48,7 +48,7 @@ struct Indexed {
   void forward() {
     router.forward();
     buildIndex();
-    const BufferId expertOutput = b.transient("expert_output", {b.rows(), c.dModel});
+    const BufferId expertOutput = b.transient("expert_output", Layout::rows, {b.rows(), c.dModel});
     for (size_t i = 0; i < chunks.size(); ++i) {
       useChunk(i);
       up(chunks[i], "up", keepsProjections(), true);
@@ -63,20 +63,26 @@ struct Indexed {
   void backward() {
     b.beginBackward();
     if (c.sharedWidth() > 0) backward(shared, BufferId::none, layer.inputGradient);
-    const int64_t tiles = (c.dFf + kTileColumns - 1) / kTileColumns;
-    const BufferId gateParts = b.buffer("gate_gradient_parts", Role::transient, DType::fp32, {b.rows(), tiles});
-    const BufferId slots = b.transient("dx_slots", {b.rows(), c.dModel});
+    const BufferId gateParts =
+        b.buffer("gate_gradient_parts", Role::transient, gatePartsDtype(), Layout::rows, {b.rows(), gateTiles()});
+    const BufferId slots = b.transient("dx_rows", Layout::rows, {b.rows(), c.dModel});
     for (size_t i = 0; i < chunks.size(); ++i) {
       useChunk(i);
       backward(chunks[i], gateParts, slots);
     }
-    auto reduce = b.step("reduce_gradients", Op::reduce).reads(slots, gateParts, tokenIndexMap, tokenExpertIndices);
+    auto reduce = b.step("reduce_gradients", Op::reduceGradients)
+                      .reads(slots)
+                      .readsAs(Use::parts, gateParts)
+                      .reads(tokenIndexMap, tokenExpertIndices);
     if (c.sharedWidth() > 0) reduce.reads(layer.inputGradient);
     reduce.writes(layer.inputGradient, layer.gateGradient);
     router.backward();
   }
 
   bool gated() const { return isGated(c.activation); }
+  DType gatePartsDtype() const { return c.dtype == DType::fp64 ? DType::fp64 : DType::fp32; }
+  /// One partial sum of the gate gradient for each tile of columns; the paper's schedule sums whole rows.
+  int64_t gateTiles() const { return options.save == Save::paper ? 1 : (c.dFf + kTileColumns - 1) / kTileColumns; }
   bool keepsProjections() const { return options.save != Save::input; }
 
   void splitExperts() {
@@ -100,13 +106,15 @@ struct Indexed {
   }
 
   void buildIndex() {
-    const auto ids = [&](const char* name, Shape shape) { return b.buffer(name, Role::index, DType::int32, shape); };
-    expertTokenIndices = ids("expert_token_indices", {b.rows()});
-    expertTokenOffsets = ids("expert_token_offsets", {c.experts + 1});
-    tokenExpertIndices = ids("token_expert_indices", {b.rows()});
-    tokenIndexMap = ids("token_index_map", {c.tokens, c.topK});
+    const auto ids = [&](const char* name, Meaning meaning, Shape shape) {
+      return b.indices(name, meaning, DType::int32, shape);
+    };
+    expertTokenIndices = ids("expert_token_indices", Meaning::tokenOfRow, {b.rows()});
+    expertTokenOffsets = ids("expert_token_offsets", Meaning::offsets, {c.experts + 1});
+    tokenExpertIndices = ids("token_expert_indices", Meaning::expertOfSlot, {b.rows()});
+    tokenIndexMap = ids("token_index_map", Meaning::rowOfSlot, {c.tokens, c.topK});
     const int64_t blocks = (b.rows() + kSlotsPerBlock - 1) / kSlotsPerBlock;
-    const BufferId counts = b.buffer("block_counts", Role::workspace, DType::int32, {c.experts, blocks});
+    const BufferId counts = b.workspace("block_counts", DType::int32, {c.experts, blocks});
     b.step("build_index", Op::buildIndex)
         .reads(layer.topkIds)
         .writes(counts, expertTokenIndices, expertTokenOffsets, tokenExpertIndices, tokenIndexMap);
@@ -114,9 +122,9 @@ struct Indexed {
 
   // --- Steps of one MLP; routed ones address rows through the indices, shared ones are dense. ---
 
-  PlanBuilder::StepRef stepOf(const Mlp& mlp, const char* name, Op op) {
-    return b.step(name + mlp.suffix, mlp.routed ? op : Op::denseGemm);
-  }
+  PlanBuilder::StepRef stepOf(const Mlp& mlp, const char* name, Op op) { return b.step(name + mlp.suffix, op); }
+
+  Layout layoutOf(const Mlp& mlp) const { return mlp.routed ? Layout::rows : Layout::tokens; }
 
   void readWeight(PlanBuilder::StepRef step, const Mlp& mlp, BufferId weight) {
     if (weight != BufferId::none) step.read(weight, b.at(weight).bytes / mlp.weightTotal * mlp.weightShare);
@@ -125,12 +133,15 @@ struct Indexed {
     if (gradient != BufferId::none) step.write(gradient, b.at(gradient).bytes / mlp.weightTotal * mlp.weightShare);
   }
   void readTokens(PlanBuilder::StepRef step, const Mlp& mlp, BufferId tokens) {
-    if (!mlp.routed) {
+    if (mlp.routed) {
+      step.readsRows(tokens, mlp.rows);
+      step.read(expertTokenIndices, mlp.rows * sizeOf(DType::int32)).reads(expertTokenOffsets);
+    } else {
       step.reads(tokens);
-      return;
     }
-    step.readsRows(tokens, mlp.rows);
-    step.read(expertTokenIndices, mlp.rows * sizeOf(DType::int32)).reads(expertTokenOffsets);
+  }
+  void readGates(PlanBuilder::StepRef step, const Mlp& mlp) {
+    if (mlp.routed) step.reads(layer.gates, tokenIndexMap);
   }
   void readOffsets(PlanBuilder::StepRef step, const Mlp& mlp) {
     if (mlp.routed) step.reads(expertTokenOffsets);
@@ -139,12 +150,8 @@ struct Indexed {
   int64_t rowBytes(const Mlp& mlp, BufferId id) const {
     return b.at(id).bytes / b.at(id).shape.extents()[0] * mlp.rows;
   }
-  void product(PlanBuilder::StepRef step, const Mlp& mlp, int64_t n, int64_t k) {
-    if (mlp.routed) {
-      step.grouped(n, k);
-    } else {
-      step.dense(mlp.rows, n, k);
-    }
+  PlanBuilder::StepRef product(PlanBuilder::StepRef step, const Mlp& mlp, int64_t n, int64_t k) {
+    return mlp.routed ? step.grouped(n, k) : step.dense(mlp.rows, n, k);
   }
   void reduction(PlanBuilder::StepRef step, const Mlp& mlp, int64_t m, int64_t n) {
     if (mlp.routed) {
@@ -156,23 +163,23 @@ struct Indexed {
 
   /// Both first projections and the activation in one kernel.
   void up(Mlp& mlp, const char* name, bool writesProjections, bool writesY) {
+    const Shape shape{mlp.rows, mlp.width};
     if (writesProjections) {
-      mlp.a = b.hidden("A" + mlp.suffix, {mlp.rows, mlp.width}, options.preactivation);
-      if (gated()) mlp.b = b.hidden("B" + mlp.suffix, {mlp.rows, mlp.width}, options.preactivation);
+      mlp.a = b.hidden("A" + mlp.suffix, layoutOf(mlp), shape, options.preactivation);
+      if (gated()) mlp.b = b.hidden("B" + mlp.suffix, layoutOf(mlp), shape, options.preactivation);
     }
-    if (writesY) mlp.y = b.hidden("Y" + mlp.suffix, {mlp.rows, mlp.width});
+    if (writesY) mlp.y = b.hidden("Y" + mlp.suffix, layoutOf(mlp), shape);
     auto step = stepOf(mlp, name, Op::fusedUp);
     readTokens(step, mlp, layer.x);
     readWeight(step, mlp, mlp.w1);
     readWeight(step, mlp, mlp.w2);
-    if (writesProjections) step.writes(mlp.a);
-    if (writesProjections && gated()) step.writes(mlp.b);
-    if (writesY) step.writes(mlp.y);
+    if (writesProjections) step.writesAs(Use::a, mlp.a).writesAs(Use::b, mlp.b);
+    if (writesY) step.writesAs(Use::y, mlp.y);
     product(step, mlp, c.upProjections() * mlp.width, c.dModel);
   }
 
   void down(const Mlp& mlp, BufferId out) {
-    auto step = stepOf(mlp, "down", Op::groupedGemm).reads(mlp.y);
+    auto step = stepOf(mlp, "down", mlp.routed ? Op::groupedGemm : Op::denseGemm).reads(mlp.y);
     readWeight(step, mlp, mlp.w3);
     readOffsets(step, mlp);
     if (!mlp.routed) step.reads(out);  // adds to what the routed experts left
@@ -194,27 +201,24 @@ struct Indexed {
   /// recomputed there, scaled by the gate, as the operand of W3's gradient.
   void fusedActivationBackward(Mlp& mlp, BufferId gateParts) {
     const Shape shape{mlp.rows, mlp.width};
-    mlp.aGradient = b.alias("dA" + mlp.suffix, mlp.a, Role::transient, c.dtype, shape);
-    if (gated()) mlp.bGradient = b.alias("dB" + mlp.suffix, mlp.b, Role::transient, c.dtype, shape);
-    const BufferId scaledY = b.transient("Y.scaled" + mlp.suffix, shape);
+    mlp.aGradient = b.alias("dA" + mlp.suffix, mlp.a, shape);
+    if (gated()) mlp.bGradient = b.alias("dB" + mlp.suffix, mlp.b, shape);
+    const BufferId scaledY = b.transient("Y.scaled" + mlp.suffix, layoutOf(mlp), shape);
     auto step = stepOf(mlp, "down_backward", Op::fusedDownBackward);
     readTokens(step, mlp, layer.outputGradient);
     readWeight(step, mlp, mlp.w3);
-    step.reads(mlp.a);
-    if (gated()) step.reads(mlp.b);
-    if (mlp.routed) step.reads(layer.gates, tokenIndexMap);
-    step.writes(mlp.aGradient);
-    if (gated()) step.writes(mlp.bGradient);
-    step.writes(scaledY);
-    if (mlp.routed) step.write(gateParts, rowBytes(mlp, gateParts));
-    product(step, mlp, mlp.width, c.dModel);
+    step.readsAs(Use::a, mlp.a).readsAs(Use::b, mlp.b);
+    readGates(step, mlp);
+    step.writesAs(Use::a, mlp.aGradient).writesAs(Use::b, mlp.bGradient).writesAs(Use::y, scaledY);
+    if (mlp.routed) step.write(gateParts, rowBytes(mlp, gateParts), Use::parts);
+    product(step, mlp, mlp.width, c.dModel).transposed();
     downWeightGradient(mlp, scaledY);
   }
 
   void downWeightGradient(const Mlp& mlp, BufferId y) {
     auto step = stepOf(mlp, "down_weight_gradient", Op::weightGradient).reads(y);
     readTokens(step, mlp, layer.outputGradient);
-    if (mlp.routed && options.save == Save::paper) step.reads(layer.gates, tokenIndexMap);
+    if (options.save == Save::paper) readGates(step, mlp);
     writeWeightGradient(step, mlp, mlp.w3Gradient);
     reduction(step, mlp, mlp.width, c.dModel);
   }
@@ -224,39 +228,42 @@ struct Indexed {
   void paperActivationBackward(Mlp& mlp, BufferId gateParts) {
     downWeightGradient(mlp, mlp.y);
     const Shape shape{mlp.rows, mlp.width};
-    const BufferId yGradient = b.transient("dY" + mlp.suffix, shape);
-    auto step = stepOf(mlp, "down_input_gradient", Op::groupedGemm);
+    const BufferId yGradient = b.transient("dY" + mlp.suffix, layoutOf(mlp), shape);
+    auto step = stepOf(mlp, "down_input_gradient", mlp.routed ? Op::groupedGemm : Op::denseGemm);
     readTokens(step, mlp, layer.outputGradient);
     readWeight(step, mlp, mlp.w3);
-    step.reads(mlp.y).writes(yGradient);
-    if (mlp.routed) step.write(gateParts, rowBytes(mlp, gateParts));
-    product(step, mlp, mlp.width, c.dModel);
+    step.writes(yGradient);
+    product(step, mlp, mlp.width, c.dModel).transposed();
+    if (mlp.routed)
+      b.step("gate_gradient" + mlp.suffix, Op::gateGradient)
+          .reads(yGradient, mlp.y)
+          .write(gateParts, rowBytes(mlp, gateParts), Use::parts);
 
-    mlp.aGradient = b.transient("dA" + mlp.suffix, shape);
-    if (gated()) mlp.bGradient = b.transient("dB" + mlp.suffix, shape);
-    auto fused = b.step("activation_backward" + mlp.suffix, Op::fusedActivationBackward).reads(yGradient, mlp.a);
-    if (gated()) fused.reads(mlp.b);
-    if (mlp.routed) fused.reads(layer.gates, tokenIndexMap);
-    fused.writes(mlp.aGradient);
-    if (gated()) fused.writes(mlp.bGradient);
+    mlp.aGradient = b.transient("dA" + mlp.suffix, layoutOf(mlp), shape);
+    if (gated()) mlp.bGradient = b.transient("dB" + mlp.suffix, layoutOf(mlp), shape);
+    auto fused = b.step("activation_backward" + mlp.suffix, Op::fusedActivationBackward).reads(yGradient);
+    fused.readsAs(Use::a, mlp.a).readsAs(Use::b, mlp.b);
+    if (mlp.routed) fused.reads(layer.gates, tokenIndexMap, expertTokenOffsets);
+    fused.writesAs(Use::a, mlp.aGradient).writesAs(Use::b, mlp.bGradient);
   }
 
   void upBackward(const Mlp& mlp, BufferId inputGradient) {
     const int64_t upWidth = c.upProjections() * mlp.width;
-    auto weights = stepOf(mlp, "up_weight_gradient", Op::weightGradient).reads(mlp.aGradient);
-    if (gated()) weights.reads(mlp.bGradient);
+    auto weights = stepOf(mlp, "up_weight_gradient", Op::weightGradient);
     readTokens(weights, mlp, layer.x);
+    weights.reads(mlp.aGradient);
+    if (gated()) weights.reads(mlp.bGradient);
     writeWeightGradient(weights, mlp, mlp.w1Gradient);
     writeWeightGradient(weights, mlp, mlp.w2Gradient);
     reduction(weights, mlp, c.dModel, upWidth);
 
-    auto input = stepOf(mlp, "up_input_gradient", Op::groupedGemm).reads(mlp.aGradient);
+    auto input = stepOf(mlp, "up_input_gradient", mlp.routed ? Op::groupedGemm : Op::denseGemm).reads(mlp.aGradient);
     if (gated()) input.reads(mlp.bGradient);
     readWeight(input, mlp, mlp.w1);
     readWeight(input, mlp, mlp.w2);
     readOffsets(input, mlp);
     input.write(inputGradient, rowBytes(mlp, inputGradient));
-    product(input, mlp, c.dModel, upWidth);
+    product(input, mlp, c.dModel, upWidth).transposed();
   }
 
   PlanBuilder& b;

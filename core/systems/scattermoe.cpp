@@ -11,14 +11,14 @@ struct Scattermoe : FrameworkLayer {
 
   void forward() {
     router.forward();
-    sortedIds = b.buffer("sorted_expert_ids", Role::index, DType::int64, {rows});
-    order = b.buffer("sorted_scattered_ids", Role::index, DType::int64, {rows});
-    offsets = b.buffer("expert_offsets", Role::index, DType::int64, {c.experts});
-    const BufferId sort = b.buffer("sort_scratch", Role::workspace, DType::int64, {rows, 3});
+    sortedIds = b.indices("sorted_expert_ids", Meaning::expertOfRow, DType::int64, {rows});
+    order = b.indices("sorted_scattered_ids", Meaning::slotOfRow, DType::int64, {rows});
+    offsets = b.indices("expert_offsets", Meaning::ends, DType::int64, {c.experts});
+    const BufferId sort = b.workspace("sort_scratch", DType::int64, {rows, 3});
     b.step("sort", Op::sort).reads(layer.topkIds).writes(sort, sortedIds, order, offsets).launches(10).hostStalls(1);
 
     const int64_t upWidth = c.upProjections() * c.dFf;
-    z = b.hidden(gated() ? "Z" : "A", {rows, upWidth});
+    z = b.hidden(gated() ? "Z" : "A", Layout::rows, {rows, upWidth});
     b.step("up", Op::groupedGemm)
         .readsRows(layer.x, rows)
         .reads(layer.w1, sortedIds, order)
@@ -27,11 +27,11 @@ struct Scattermoe : FrameworkLayer {
         .family(KernelFamily::triton);
     act.a = z;
     if (gated()) {  // chunk() hands out views of Z
-      act.a = b.alias("A", z, Role::transient, c.dtype, {rows, c.dFf});
-      act.b = b.alias("B", z, Role::transient, c.dtype, {rows, c.dFf});
+      act.a = b.alias("A", z, {rows, c.dFf});
+      act.b = b.alias("B", z, {rows, c.dFf}, c.dFf);
     }
-    activationForward(b, act, rows, c.dFf, "");
-    expertOutput = b.transient("expert_output", {rows, c.dModel});
+    activationForward(b, act, "");
+    expertOutput = b.transient("expert_output", Layout::slots, {c.tokens, c.topK, c.dModel});
     b.step("down", Op::groupedGemm)
         .reads(act.y, layer.w3, sortedIds, order)
         .writes(expertOutput)
@@ -45,11 +45,11 @@ struct Scattermoe : FrameworkLayer {
     b.beginBackward();
     shared.backward();
     downBackward();
-    activationBackward(b, act, yGradient, rows, c.dFf, "");
+    activationBackward(b, act, yGradient, "");
     BufferId zGradient = act.aGradient;
     if (gated()) {
       b.release("chunk_return", z);
-      zGradient = b.transient("dZ", {rows, 2 * c.dFf});
+      zGradient = b.transient("dZ", Layout::rows, {rows, 2 * c.dFf});
       b.step("chunk_backward", Op::concatenate).reads(act.aGradient, act.bGradient).writes(zGradient);
     }
     upBackward(zGradient);
@@ -59,7 +59,8 @@ struct Scattermoe : FrameworkLayer {
   void downBackward() {
     b.step("gate_gradient", Op::gateGradient).reads(expertOutput, layer.outputGradient).writes(layer.gateGradient);
     // The expert output's storage is reused for the grouped output gradient.
-    const BufferId grouped = b.alias("dO_grouped", expertOutput, Role::transient, c.dtype, {rows, c.dModel});
+    const BufferId grouped = b.alias("dO_grouped", expertOutput, {rows, c.dModel});
+    b.at(grouped).layout = Layout::rows;
     b.step("group_output_gradient", Op::gather)
         .readsRows(layer.outputGradient, rows)
         .reads(order, layer.gates)
@@ -69,20 +70,30 @@ struct Scattermoe : FrameworkLayer {
         .writes(layer.w3Gradient)
         .groupedReduction(c.dFf, c.dModel)
         .family(KernelFamily::triton);
-    yGradient = b.transient("dY", {rows, c.dFf});
+    yGradient = b.transient("dY", Layout::rows, {rows, c.dFf});
     b.step("down_input_gradient", Op::groupedGemm)
         .reads(grouped, layer.w3, sortedIds, order)
         .writes(yGradient)
         .grouped(c.dFf, c.dModel)
+        .transposed()
         .family(KernelFamily::triton);
     b.release("down_return", act.y);
+  }
+
+  /// The grouped rows' storage in slot order.
+  BufferId slotsOver(BufferId grouped) {
+    const BufferId slots = b.alias("dx_slots", grouped, {c.tokens, c.topK, c.dModel});
+    b.at(slots).layout = Layout::slots;
+    return slots;
   }
 
   void upBackward(BufferId zGradient) {
     const int64_t upWidth = c.upProjections() * c.dFf;
     const BufferId out = shared.routedInputGradient();
     const bool direct = c.topK == 1;  // one slot per token: the rows' gradient is the input's
-    const BufferId grouped = direct ? out : b.transient("x_grouped", {rows, c.dModel});
+    const BufferId grouped =
+        direct ? b.alias("x_grouped", out, {rows, c.dModel}) : b.transient("x_grouped", Layout::rows, {rows, c.dModel});
+    b.at(grouped).layout = Layout::rows;
     b.step("group_input", Op::gather).readsRows(layer.x, rows).reads(order).writes(grouped);
     b.step("up_weight_gradient", Op::weightGradient)
         .reads(grouped, zGradient, offsets)
@@ -90,11 +101,12 @@ struct Scattermoe : FrameworkLayer {
         .groupedReduction(c.dModel, upWidth)
         .family(KernelFamily::triton);
     // The grouped input's storage is reused for its gradient.
-    const BufferId slots = direct ? out : b.alias("dx_slots", grouped, Role::transient, c.dtype, {rows, c.dModel});
+    const BufferId slots = direct ? out : slotsOver(grouped);
     b.step("up_input_gradient", Op::groupedGemm)
         .reads(zGradient, layer.w1, sortedIds, order)
         .writes(slots)
         .grouped(c.dModel, upWidth)
+        .transposed()
         .family(KernelFamily::triton);
     if (!direct) b.step("reduce_input_gradient", Op::reduce).reads(slots).writes(out);
     b.release("up_return", zGradient, sortedIds, order, offsets);

@@ -18,14 +18,14 @@ MoeConfig tinyConfig() { return {.name = "tiny", .dModel = 4, .dFf = 8, .experts
 /// dx 8.
 struct TinyPlan {
   TinyPlan() : builder(config, Routing::balanced(config), "tiny", {}) {
-    x = builder.external("x", Role::input, DType::uint8, {100});
-    w = builder.external("w", Role::weight, DType::uint8, {50});
-    keep = builder.hidden("keep", {32});
-    temp = builder.transient("temp", {16});
-    scratch = builder.buffer("scratch", Role::workspace, DType::uint8, {16});
-    y = builder.buffer("y", Role::output, DType::uint8, {8});
-    dx = builder.buffer("dx", Role::gradient, DType::uint8, {8});
-    inPlace = builder.alias("in_place", keep, Role::transient, DType::bf16, {32});
+    x = builder.external("x", Role::input, DType::uint8, Layout::flat, {100});
+    w = builder.external("w", Role::weight, DType::uint8, Layout::flat, {50});
+    keep = builder.hidden("keep", Layout::flat, {32});
+    temp = builder.transient("temp", Layout::flat, {16});
+    scratch = builder.buffer("scratch", Role::workspace, DType::uint8, Layout::flat, {16});
+    y = builder.buffer("y", Role::output, DType::uint8, Layout::flat, {8});
+    dx = builder.buffer("dx", Role::gradient, DType::uint8, Layout::flat, {8});
+    inPlace = builder.alias("in_place", keep, {32});
     builder.step("a", Op::gather).reads(x).writes(keep, temp);
     builder.step("b", Op::groupedGemm).reads(temp, w).writes(scratch, y);
     builder.beginBackward();
@@ -80,8 +80,8 @@ TEST(Plan, InputsReadInBackwardAreSaved) {
 
 TEST(Plan, ScratchAliveTogetherAddsUp) {
   TinyPlan tiny;
-  const BufferId more = tiny.builder.buffer("more", Role::workspace, DType::uint8, {5});
-  const BufferId late = tiny.builder.buffer("late", Role::workspace, DType::uint8, {7});
+  const BufferId more = tiny.builder.buffer("more", Role::workspace, DType::uint8, Layout::flat, {5});
+  const BufferId late = tiny.builder.buffer("late", Role::workspace, DType::uint8, Layout::flat, {7});
   tiny.builder.step("e", Op::sort).writes(more);
   tiny.builder.step("f", Op::sort).reads(more).writes(late);
   EXPECT_EQ(memoryFigures(tiny.finish()).workspace, 16);
@@ -116,14 +116,14 @@ TEST(CheckPlan, ReadBeforeWrite) {
   expectProblem([](Plan& plan, TinyPlan&) { std::swap(plan.steps[0], plan.steps[1]); }, "step b reads temp before");
 }
 TEST(CheckPlan, BufferMissing) {
-  expectProblem([](Plan& plan, TinyPlan&) { plan.operands[1] = static_cast<BufferId>(99); }, "does not exist");
-  expectProblem([](Plan& plan, TinyPlan&) { plan.operands[1] = BufferId::none; }, "does not exist");
+  expectProblem([](Plan& plan, TinyPlan&) { plan.operands[1].id = static_cast<BufferId>(99); }, "does not exist");
+  expectProblem([](Plan& plan, TinyPlan&) { plan.operands[1].id = BufferId::none; }, "does not exist");
 }
 TEST(CheckPlan, WeightWritten) {
-  expectProblem([](Plan& plan, TinyPlan& t) { plan.operands[plan.steps[1].writesBegin] = t.w; }, "writes weight w");
+  expectProblem([](Plan& plan, TinyPlan& t) { plan.operands[plan.steps[1].writesBegin].id = t.w; }, "writes weight w");
 }
 TEST(CheckPlan, GradientNeverWritten) {
-  expectProblem([](Plan& plan, TinyPlan& t) { plan.operands[plan.steps[3].writesBegin] = t.temp; },
+  expectProblem([](Plan& plan, TinyPlan& t) { plan.operands[plan.steps[3].writesBegin].id = t.temp; },
                 "gradient dx is never");
 }
 TEST(CheckPlan, AliasLargerThanItsBase) {
@@ -146,7 +146,7 @@ TEST(CheckPlan, WrongPhase) {
 }
 TEST(CheckPlan, UnusedBuffer) {
   TinyPlan tiny;
-  tiny.builder.transient("idle", {1});
+  tiny.builder.transient("idle", Layout::flat, {1});
   EXPECT_THAT(checkPlan(tiny.finish()), ElementsAre(HasSubstr("idle is never used")));
 }
 TEST(CheckPlan, SavedRoleMustBeHeld) {

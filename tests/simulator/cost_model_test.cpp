@@ -25,8 +25,8 @@ struct Toy {
 
 TEST(CostModel, MemoryBoundStepsTakeTheirBytesAndLaunches) {
   Toy toy({0, 1, 2, 3});
-  const BufferId a = toy.builder.external("a", Role::input, DType::uint8, {700});
-  const BufferId b = toy.builder.buffer("b", Role::output, DType::uint8, {300});
+  const BufferId a = toy.builder.external("a", Role::input, DType::uint8, Layout::flat, {700});
+  const BufferId b = toy.builder.buffer("b", Role::output, DType::uint8, Layout::flat, {300});
   toy.builder.step("sum", Op::add).reads(a).writes(b).launches(3);
   EXPECT_EQ(toy.time(), 1000 + 3 * 100);
 }
@@ -34,7 +34,7 @@ TEST(CostModel, MemoryBoundStepsTakeTheirBytesAndLaunches) {
 TEST(CostModel, AtomicAddsRunFarBelowACopy) {
   const auto time = [](Op op) {
     Toy toy({0, 1, 2, 3});
-    const BufferId a = toy.builder.external("a", Role::input, DType::uint8, {1 << 20});
+    const BufferId a = toy.builder.external("a", Role::input, DType::uint8, Layout::flat, {1 << 20});
     toy.builder.step("s", op).reads(a);
     return toy.time();
   };
@@ -66,7 +66,7 @@ TEST(CostModel, EmptyExpertsCostNothing) {
 
 TEST(CostModel, TheSlowerOfArithmeticAndTrafficDecides) {
   Toy toy({0, 1, 2, 3});
-  const BufferId a = toy.builder.external("a", Role::input, DType::uint8, {1 << 20});
+  const BufferId a = toy.builder.external("a", Role::input, DType::uint8, Layout::flat, {1 << 20});
   toy.builder.step("gemm", Op::denseGemm).reads(a).dense(8, 8, 8);
   EXPECT_EQ(toy.time(), (1 << 20) + 100);
 }
