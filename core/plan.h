@@ -39,9 +39,10 @@ enum class Meaning : uint8_t {
   choiceOfRow,
   expertOfRow,
   rowOfSlot,
-  offsets,  ///< [E+1]: first row of each expert, and the number of rows
-  ends,     ///< [E]: one past the last row of each expert
-  counts,   ///< [E]: tokens of each expert
+  offsets,   ///< [E+1]: first row of each expert, and the number of rows
+  ends,      ///< [E]: one past the last row of each expert
+  pairEnds,  ///< [E]: the same before rows are padded
+  counts,    ///< [E]: tokens of each expert
 };
 
 /// What a Step does. Data operands are read and written in the order given; weights, gates and index structures are
@@ -80,7 +81,7 @@ enum class Op : uint8_t {
 };
 
 /// The part an operand plays where order does not tell.
-enum class Use : uint8_t { data, a, b, y, parts, recompute };
+enum class Use : uint8_t { data, gates, a, b, y, parts, recompute };
 
 std::string_view name(Role role);
 std::string_view name(Phase phase);
@@ -145,8 +146,8 @@ enum class Ragged : uint8_t { none, rows, reduction };
 struct GemmShape {
   Ragged ragged = Ragged::none;
   int64_t m = 0, n = 0, k = 0;
-  int32_t firstExpert = 0, experts = 0;
-  bool transposed = false;  ///< the weight's last extent is the reduced one
+  int32_t firstExpert = 0, experts = 0;  ///< of every Step that addresses rows, products or not
+  bool transposed = false;               ///< the weight's last extent is the reduced one
   bool empty() const { return m == 0 && n == 0 && k == 0; }
 };
 
@@ -192,7 +193,9 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Operand> operands;
-  int32_t forwardSteps = 0;  ///< steps before this index are forward
+  int64_t rowBlock = 1;        ///< rows of an expert are padded to a multiple of this
+  int64_t expertCapacity = 0;  ///< rows every expert has, its tokens beyond them dropped; 0: as many as tokens
+  int32_t forwardSteps = 0;    ///< steps before this index are forward
 
   std::span<const Operand> reads(const Step& step) const {
     return std::span(operands).subspan(step.operandsBegin, step.writesBegin - step.operandsBegin);

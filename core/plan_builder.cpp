@@ -138,6 +138,8 @@ PlanBuilder::StepRef PlanBuilder::step(std::string name, Op op) {
   step.op = op;
   step.phase = phase_;
   step.family = family_;
+  step.gemm.firstExpert = firstExpert_;
+  step.gemm.experts = experts_;
   step.operandsBegin = step.writesBegin = step.operandsEnd = static_cast<int32_t>(plan_.operands.size());
   return StepRef(this);
 }

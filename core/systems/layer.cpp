@@ -45,6 +45,8 @@ RouterSteps::RouterSteps(PlanBuilder& b, const Layer& layer) : builder_(b), laye
   b.at(layer.topkIds).router = true;
   weight_ = own(b.external("Wr", Role::weight, c.dtype, Layout::weight, weight));
   weightGradient_ = own(b.buffer("dWr", Role::gradient, c.dtype, Layout::weight, weight));
+  if (c.router == Router::sigmoid)
+    bias_ = own(b.external("router_bias", Role::input, routerDtype(), Layout::flat, {c.experts}));
   logits_ = own(b.buffer("logits", Role::transient, routerDtype(), Layout::tokens, perExpert));
   scores_ = own(b.buffer("scores", Role::transient, routerDtype(), Layout::tokens, perExpert));
 }
@@ -64,7 +66,11 @@ void RouterSteps::forward() {
       .reads(layer_.x, weight_)
       .writes(logits_)
       .dense(c.tokens, c.experts, c.dModel);
-  builder_.step("route", Op::route).reads(logits_).writes(scores_, layer_.topkIds, layer_.gates).launches(2);
+  builder_.step("route", Op::route)
+      .reads(logits_)
+      .readsAs(Use::data, bias_)
+      .writes(scores_, layer_.topkIds, layer_.gates)
+      .launches(2);
 }
 
 void RouterSteps::backward() {

@@ -38,6 +38,7 @@ class RouterSteps {
   PlanBuilder& builder_;
   const Layer& layer_;
   BufferId weight_{}, weightGradient_{}, logits_{}, scores_{};
+  BufferId bias_ = BufferId::none;  ///< of sigmoid routers: shifts the choice, not the gates
 };
 
 /// First projections' results and their activation, as a framework's autograd runs and keeps them.

@@ -46,7 +46,8 @@ struct Megablocks : FrameworkLayer {
     dOPermuted = b.transient("dO_permuted", Layout::rows, {rows, c.dModel});
     b.step("unpermute_backward", Op::gather)
         .readsRows(layer.outputGradient, rows)
-        .reads(indices, binIds, bins, layer.gates)
+        .reads(indices, binIds, bins)
+        .readsAs(Use::gates, layer.gates)
         .writes(dOPermuted);
     b.step("gate_gradient", Op::gateGradient)
         .reads(expertOutput)
@@ -59,7 +60,7 @@ struct Megablocks : FrameworkLayer {
   void toTokens(const std::string& name, BufferId from, BufferId gates, BufferId out) {
     const BufferId to = c.topK == 1 ? out : b.transient(name + "_slots", Layout::slots, {c.tokens, c.topK, c.dModel});
     auto scatter = b.step(name, Op::scatter).reads(from, indices, binIds, bins);
-    if (gates != BufferId::none) scatter.reads(gates);
+    scatter.readsAs(Use::gates, gates);
     scatter.writes(to);
     if (to != out) b.step(name + "_reduce", Op::reduce).reads(to).writes(out);
   }

@@ -54,7 +54,11 @@ struct Indexed {
       up(chunks[i], "up", keepsProjections(), true);
       down(chunks[i], expertOutput);
     }
-    b.step("combine", Op::combine).reads(expertOutput, layer.gates, tokenIndexMap).writes(layer.output);
+    useAllExperts();
+    b.step("combine", Op::combine)
+        .reads(expertOutput, tokenIndexMap)
+        .readsAs(Use::gates, layer.gates)
+        .writes(layer.output);
     if (c.sharedWidth() == 0) return;
     up(shared, "up", keepsProjections(), true);
     down(shared, layer.output);
@@ -70,6 +74,7 @@ struct Indexed {
       useChunk(i);
       backward(chunks[i], gateParts, slots);
     }
+    useAllExperts();
     auto reduce = b.step("reduce_gradients", Op::reduceGradients)
                       .reads(slots)
                       .readsAs(Use::parts, gateParts)
@@ -99,6 +104,8 @@ struct Indexed {
       mlp.w1Gradient = layer.w1Gradient, mlp.w2Gradient = layer.w2Gradient, mlp.w3Gradient = layer.w3Gradient;
     }
   }
+
+  void useAllExperts() { b.useExperts(0, static_cast<int32_t>(c.experts)); }
 
   void useChunk(size_t i) {
     b.useExperts(static_cast<int32_t>(static_cast<int64_t>(i) * options.chunk),
@@ -141,7 +148,7 @@ struct Indexed {
     }
   }
   void readGates(PlanBuilder::StepRef step, const Mlp& mlp) {
-    if (mlp.routed) step.reads(layer.gates, tokenIndexMap);
+    if (mlp.routed) step.readsAs(Use::gates, layer.gates).reads(tokenIndexMap);
   }
   void readOffsets(PlanBuilder::StepRef step, const Mlp& mlp) {
     if (mlp.routed) step.reads(expertTokenOffsets);
@@ -243,7 +250,8 @@ struct Indexed {
     if (gated()) mlp.bGradient = b.transient("dB" + mlp.suffix, layoutOf(mlp), shape);
     auto fused = b.step("activation_backward" + mlp.suffix, Op::fusedActivationBackward).reads(yGradient);
     fused.readsAs(Use::a, mlp.a).readsAs(Use::b, mlp.b);
-    if (mlp.routed) fused.reads(layer.gates, tokenIndexMap, expertTokenOffsets);
+    readGates(fused, mlp);
+    readOffsets(fused, mlp);
     fused.writesAs(Use::a, mlp.aGradient).writesAs(Use::b, mlp.bGradient);
   }
 

@@ -31,7 +31,8 @@ struct Momoe : FrameworkLayer {
     if (saveAll) expertOutput = b.transient("expert_output", Layout::rows, {rows, c.dModel});
     const BufferId slots = b.transient("expert_output_slots", Layout::choiceSlots, {c.topK, c.tokens, c.dModel});
     b.step("down", Op::groupedGemm)
-        .reads(y, layer.w3, layer.gates, slotToken, slotChoice, offsets)
+        .reads(y, layer.w3, slotToken, slotChoice, offsets)
+        .readsAs(Use::gates, layer.gates)
         .writesAs(Use::data, expertOutput)
         .writes(slots)
         .grouped(c.dModel, c.dFf);
@@ -94,7 +95,7 @@ struct Momoe : FrameworkLayer {
     const BufferId out = b.transient(name, Layout::rows, {rows, c.dModel});
     b.step(std::string("group_") + name, Op::gather)
         .readsRows(tokens, rows)
-        .readsAs(Use::data, gates)
+        .readsAs(Use::gates, gates)
         .reads(slotToken, offsets)
         .writes(out);
     return out;

@@ -37,7 +37,7 @@ struct Scattermoe : FrameworkLayer {
         .writes(expertOutput)
         .grouped(c.dModel, c.dFf)
         .family(KernelFamily::triton);
-    b.step("combine", Op::combine).reads(layer.gates, expertOutput).writes(layer.output);
+    b.step("combine", Op::combine).reads(expertOutput).readsAs(Use::gates, layer.gates).writes(layer.output);
     shared.forward();
   }
 
@@ -63,7 +63,8 @@ struct Scattermoe : FrameworkLayer {
     b.at(grouped).layout = Layout::rows;
     b.step("group_output_gradient", Op::gather)
         .readsRows(layer.outputGradient, rows)
-        .reads(order, layer.gates)
+        .reads(order)
+        .readsAs(Use::gates, layer.gates)
         .writes(grouped);
     b.step("down_weight_gradient", Op::weightGradient)
         .reads(act.y, grouped, offsets)

@@ -1,0 +1,146 @@
+#include "kernels/executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "kernels/host/binding.h"
+#include "kernels/host/step.h"
+
+namespace moeblaze {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One run of a Plan, Step by Step.
+class HostRun {
+ public:
+  HostRun(const Plan& plan, const LayerInputs& inputs) : plan_(plan), inputs_(inputs), memory_(plan) {}
+
+  Execution run() {
+    allocateExternals();
+    const std::vector<int64_t> planned = bytesPerStep(plan_);
+    start_ = Clock::now();
+    for (int32_t i = 0; i < std::ssize(plan_.steps); ++i) {
+      begin(i);
+      execution_.observedPerStep.push_back(memory_.countedBytes());
+      if (memory_.countedBytes() != planned[i])
+        throw PlanFailure(fmt::format("step {} runs with {} bytes, {} are planned", plan_.steps[i].name,
+                                      memory_.countedBytes(), planned[i]));
+      runStep(i);
+      end(i);
+    }
+    execution_.results = host::readResults(plan_, memory_, inputs_);
+    finishTrace();
+    return std::move(execution_);
+  }
+
+ private:
+  int64_t now() const { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
+
+  void allocateExternals() {
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (!plan_.buffers[i].external) continue;
+      memory_.allocate(static_cast<BufferId>(i));
+      host::bindInput(plan_, static_cast<BufferId>(i), memory_, inputs_);
+    }
+  }
+
+  /// Every storage whose planned lifetime begins with Step i.
+  void begin(int32_t i) {
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      if (buffer.external || buffer.aliasOf != BufferId::none || buffer.lifetime.first != i) continue;
+      const BufferId id = static_cast<BufferId>(b);
+      memory_.allocate(id);
+      if (buffer.role == Role::input) host::bindInput(plan_, id, memory_, inputs_);
+      alive_.emplace_back(id, observed_.size());
+      observed_.push_back(
+          {kObserved, buffer.name, buffer.role, buffer.bytes, now(), std::nullopt, static_cast<StepId>(i)});
+    }
+  }
+
+  void end(int32_t i) {
+    memory_.checkCanaries(plan_.steps[i].name);
+    collectDispatch(i);
+    std::erase_if(alive_, [&](const auto& entry) {
+      const auto [id, allocation] = entry;
+      const Buffer& buffer = plan_.buffer(id);
+      const bool result = buffer.role == Role::output || buffer.role == Role::gradient;
+      if (result || buffer.lifetime.last != i) return false;
+      memory_.free(id, plan_.steps[i].name);
+      observed_[allocation].freeNs = now();
+      return true;
+    });
+  }
+
+  host::Tensor tensor(const Operand& operand, const Step& step) const {
+    const Buffer& buffer = plan_.buffer(operand.id);
+    const BufferId storage = plan_.storageOf(operand.id);
+    if (!memory_.exists(storage))
+      throw PlanFailure(fmt::format("step {} uses buffer {}, which does not exist then", step.name, buffer.name));
+    const bool view = buffer.aliasOf != BufferId::none && buffer.shape.count() < plan_.buffer(storage).shape.count();
+    const int64_t stride = host::Tensor::columnsOf(view ? plan_.buffer(buffer.aliasOf) : buffer);
+    return {&buffer, operand.use, memory_.data(operand.id), stride};
+  }
+
+  void runStep(int32_t i) {
+    const Step& step = plan_.steps[i];
+    std::vector<host::Tensor> reads, writes;
+    for (const Operand& operand : plan_.reads(step)) reads.push_back(tensor(operand, step));
+    for (const Operand& operand : plan_.writes(step)) writes.push_back(tensor(operand, step));
+    const int64_t startNs = now();
+    if (step.op == Op::release) {
+      // Lets go of what it names; nothing runs.
+    } else if (plan_.config.dtype == DType::fp64) {
+      host::StepRun<double>(plan_, step, std::move(reads), std::move(writes)).run();
+    } else {
+      host::StepRun<float>(plan_, step, std::move(reads), std::move(writes)).run();
+    }
+    execution_.stepNs.push_back(now() - startNs);
+    spans_.push_back({kObserved, step.name, startNs, execution_.stepNs.back(), static_cast<StepId>(i)});
+  }
+
+  /// What the index structures made of the router's choices, once they exist.
+  void collectDispatch(int32_t i) {
+    for (const Operand& operand : plan_.writes(plan_.steps[i])) {
+      const Buffer& buffer = plan_.buffer(operand.id);
+      if (buffer.meaning != Meaning::rowOfSlot) continue;
+      const host::Tensor map{&buffer, Use::data, memory_.data(operand.id), 1};
+      for (int64_t slot = 0; slot < buffer.shape.count(); ++slot) {
+        execution_.kept.push_back(map.integer(slot) >= 0);
+        execution_.droppedSlots += map.integer(slot) < 0;
+      }
+      if (execution_.droppedSlots == 0) execution_.kept.clear();
+    }
+    int64_t rows = 0;
+    for (int64_t count : plan_.rowsPerExpert) rows += count;
+    execution_.paddedRows = rows - (plan_.config.rows() - execution_.droppedSlots);
+  }
+
+  void finishTrace() {
+    execution_.trace = makeTrace(plan_, execution_.stepNs);
+    execution_.trace.tracks.push_back({plan_.system + " on the host", false});
+    auto& trace = execution_.trace;
+    trace.spans.insert(trace.spans.end(), spans_.begin(), spans_.end());
+    trace.allocations.insert(trace.allocations.end(), observed_.begin(), observed_.end());
+  }
+
+  static constexpr TrackId kObserved{1};  // makeTrace's planned track is the first
+
+  const Plan& plan_;
+  const LayerInputs& inputs_;
+  host::Memory memory_;
+  Clock::time_point start_;
+  Execution execution_;
+  std::vector<std::pair<BufferId, size_t>> alive_;  ///< with their place in observed_
+  std::vector<Allocation> observed_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace
+
+Execution executeOnHost(const Plan& plan, const LayerInputs& inputs) { return HostRun(plan, inputs).run(); }
+
+}  // namespace moeblaze

@@ -1,0 +1,163 @@
+// Every system's Plan, run with its own buffers alone, against the definition of the layer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/system.h"
+#include "kernels/executor.h"
+
+namespace moeblaze {
+namespace {
+
+/// One layer to run: shape, routing as text or a hand-made table.
+struct Case {
+  std::string name;
+  MoeConfig config;
+  std::string routing = "balanced";
+  std::vector<int32_t> table{};
+};
+
+Routing routingOf(const Case& c) {
+  return c.table.empty() ? parseRouting(c.routing, c.config) : Routing::fromTable(c.config, c.table, c.name);
+}
+
+double tolerance(DType dtype) {
+  if (dtype == DType::fp64) return 1e-10;
+  return dtype == DType::fp32 ? 1e-5 : 5e-3;
+}
+
+/// Every result of the Plan against the reference; `what` names the case in failures.
+void expectSame(const LayerResults& got, const LayerResults& reference, double limit, const std::string& what) {
+  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b) {
+    ASSERT_EQ(a.size(), b.size()) << what << " " << name;
+    const double ratio = normRatio(a, b);
+    EXPECT_LE(ratio, limit) << what << " " << name;
+    EXPECT_TRUE(std::isfinite(ratio)) << what << " " << name;
+  };
+  check("output", got.output, reference.output);
+  check("dx", got.x, reference.x);
+  check("dgates", got.gates, reference.gates);
+  check("dW1", got.w1, reference.w1);
+  check("dW2", got.w2, reference.w2);
+  check("dW3", got.w3, reference.w3);
+  check("dW1.shared", got.sharedW1, reference.sharedW1);
+  check("dW2.shared", got.sharedW2, reference.sharedW2);
+  check("dW3.shared", got.sharedW3, reference.sharedW3);
+  check("dWr", got.routerWeight, reference.routerWeight);
+}
+
+void runCase(const Case& c, const std::string& system, bool withRouter = false) {
+  const Routing routing = routingOf(c);
+  LayerInputs inputs = makeInputs(c.config, routing, 7, withRouter);
+  const Routing routed = Routing::fromTable(c.config, inputs.topkIds, "as routed");
+  const Plan plan = buildPlan(c.config, routed, System::parse(system), {.withRouter = withRouter});
+  const std::string what = system + " " + c.name + " " + std::string(name(c.config.activation)) + " " +
+                           std::string(name(c.config.dtype)) + (withRouter ? " router" : "");
+  ASSERT_THAT(checkPlan(plan), testing::IsEmpty()) << what;
+  // The reference takes the gates in the dtype the system multiplies by; torch casts them first.
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.name == "gates" || buffer.name == "slot_gates")
+      for (double& gate : inputs.gates) gate = roundTo(buffer.dtype, gate);
+  try {
+    const Execution execution = executeOnHost(plan, inputs);
+    EXPECT_EQ(execution.observedPerStep, bytesPerStep(plan)) << what;
+    inputs.kept = execution.kept;
+    expectSame(execution.results, referenceLayer(inputs), tolerance(c.config.dtype), what);
+  } catch (const PlanFailure& failure) {
+    FAIL() << what << ": " << failure.what();
+  }
+}
+
+MoeConfig shape(int64_t d, int64_t h, int64_t experts, int64_t topK, int64_t tokens) {
+  return {.dModel = d,
+          .dFf = h,
+          .experts = experts,
+          .topK = topK,
+          .tokens = tokens,
+          .dtype = DType::fp64,
+          .gateDtype = DType::fp64};
+}
+
+std::vector<Case> cases() {
+  return {{"odd", shape(13, 19, 5, 3, 37)},
+          {"one expert", shape(8, 12, 1, 1, 9)},
+          {"one choice", shape(10, 6, 7, 1, 50)},
+          {"many choices", shape(9, 17, 64, 8, 40)},
+          {"zipf", shape(12, 10, 16, 4, 60), "zipf:1.2"},
+          {"all to one", shape(6, 8, 4, 1, 21), "", std::vector<int32_t>(21, 2)},
+          {"empty first, middle and last", shape(6, 130, 6, 2, 3), "", {1, 2, 4, 1, 2, 4}},
+          {"trained", shape(5, 7, 16, 2, 200), "shares:" MOEBLAZE_SAMPLES "/routing_mixtral_tiny_ids.npy:3"}};
+}
+
+std::vector<std::string> allSystems() {
+  std::vector<std::string> names{"momoe:save=100", "moeblaze-min:chunk=1", "moeblaze-min:chunk=3"};
+  for (const SystemInfo& info : systems()) names.emplace_back(info.name);
+  return names;
+}
+
+class EverySystem : public testing::TestWithParam<std::string> {
+ protected:
+  /// Systems whose parameter asks for more experts than a case has are passed over.
+  static bool fits(const Case& c) { return !(GetParam() == "moeblaze-min:chunk=3" && c.config.experts < 3); }
+};
+INSTANTIATE_TEST_SUITE_P(Systems, EverySystem, testing::ValuesIn(allSystems()), [](const auto& test) {
+  std::string name = test.param;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+
+TEST_P(EverySystem, MatchesTheReferenceOnEveryRouting) {
+  for (const Case& c : cases())
+    if (fits(c)) runCase(c, GetParam());
+}
+
+TEST_P(EverySystem, MatchesForEveryActivation) {
+  for (Activation activation : kActivations) {
+    Case c = cases()[0];
+    c.config.activation = activation;
+    runCase(c, GetParam());
+  }
+}
+
+TEST_P(EverySystem, MatchesWithSharedExperts) {
+  for (Activation activation : {Activation::relu, Activation::geglu}) {
+    Case c = cases()[0];
+    c.config.activation = activation;
+    c.config.sharedExperts = 2, c.config.sharedDFf = 11;
+    runCase(c, GetParam());
+  }
+}
+
+TEST_P(EverySystem, MatchesWithEveryRouter) {
+  for (Router router : kRouters)
+    for (bool renormalize : {false, true}) {
+      Case c = cases()[0];
+      c.config.router = router;
+      c.config.renormalize = renormalize;
+      runCase(c, GetParam(), true);
+    }
+}
+
+TEST_P(EverySystem, MatchesInFp32) {
+  for (Case c : cases()) {
+    if (!fits(c)) continue;
+    c.config.dtype = c.config.gateDtype = DType::fp32;
+    runCase(c, GetParam());
+  }
+}
+
+/// Wide enough that a norm averages over roundings.
+TEST_P(EverySystem, MatchesWithSixteenBitStorage) {
+  for (DType dtype : {DType::bf16, DType::fp16})
+    for (Case c : {Case{"wide", shape(72, 136, 6, 3, 90)}, Case{"wide zipf", shape(64, 100, 16, 2, 120), "zipf:1"},
+                   Case{"wide, one choice", shape(96, 64, 4, 1, 70)}}) {
+      c.config.dtype = dtype;
+      c.config.gateDtype = DType::fp32;
+      runCase(c, GetParam());
+    }
+}
+
+}  // namespace
+}  // namespace moeblaze
