@@ -38,11 +38,14 @@ enum class Meaning : uint8_t {
   slotOfRow,  ///< token·k + choice
   choiceOfRow,
   expertOfRow,
-  rowOfSlot,
-  offsets,   ///< [E+1]: first row of each expert, and the number of rows
-  ends,      ///< [E]: one past the last row of each expert
-  pairEnds,  ///< [E]: the same before rows are padded
-  counts,    ///< [E]: tokens of each expert
+  rowOfSlot,      ///< -1 where the slot was dropped
+  tokenOffsets,   ///< [L]: first slot of each token
+  offsets,        ///< [E+1]: first row of each expert, and the number of rows
+  ends,           ///< [E]: one past the last row of each expert
+  pairEnds,       ///< [E]: the same before rows are padded
+  counts,         ///< [E]: tokens of each expert
+  blockTopology,  ///< of a block-sparse product; the host follows expertOfRow instead
+  scratch,        ///< kept by the framework, read by nothing
 };
 
 /// What a Step does. Data operands are read and written in the order given; weights, gates and index structures are

@@ -22,6 +22,11 @@ StepRef& StepRef::write(BufferId id, int64_t traffic, Use use) {
   return *this;
 }
 
+StepRef& StepRef::readsAll(const std::vector<BufferId>& ids) {
+  for (BufferId id : ids) reads(id);
+  return *this;
+}
+
 StepRef& StepRef::readsAs(Use use, BufferId id) { return id == BufferId::none ? *this : read(id, bytesOf(id), use); }
 
 StepRef& StepRef::writesAs(Use use, BufferId id) { return id == BufferId::none ? *this : write(id, bytesOf(id), use); }
@@ -79,6 +84,18 @@ PlanBuilder::PlanBuilder(const MoeConfig& config, const Routing& routing, std::s
   plan_.steps.reserve(24);
   plan_.operands.reserve(128);
   setRowsPerExpert(plan_.tokensPerExpert);
+}
+
+void PlanBuilder::padRows(int64_t block) {
+  plan_.rowBlock = block;
+  std::vector<int64_t> rows = plan_.tokensPerExpert;
+  for (int64_t& count : rows) count = (count + block - 1) / block * block;
+  setRowsPerExpert(std::move(rows));
+}
+
+void PlanBuilder::limitRows(int64_t capacity) {
+  plan_.expertCapacity = capacity;
+  setRowsPerExpert(std::vector<int64_t>(plan_.config.experts, capacity));
 }
 
 void PlanBuilder::setRowsPerExpert(std::vector<int64_t> rows) {

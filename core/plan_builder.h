@@ -27,6 +27,7 @@ class PlanBuilder {
       return *this;
     }
     /// Reads `id` as `use`; nothing when there is no such buffer.
+    StepRef& readsAll(const std::vector<BufferId>& ids);
     StepRef& readsAs(Use use, BufferId id);
     StepRef& writesAs(Use use, BufferId id);
     /// Reads `traffic` bytes of the buffer: part of a weight, or rows once per slot.
@@ -61,7 +62,10 @@ class PlanBuilder {
   const std::vector<int64_t>& tokensPerExpert() const { return plan_.tokensPerExpert; }
   /// All rows of all experts: L·k, unless the system pads or drops.
   int64_t rows() const { return rows_; }
-  void setRowsPerExpert(std::vector<int64_t> rows);
+  /// Rounds each expert's rows up to a multiple of `block`.
+  void padRows(int64_t block);
+  /// Gives each expert `capacity` rows; what it has beyond is dropped.
+  void limitRows(int64_t capacity);
   const Buffer& at(BufferId id) const { return plan_.buffer(id); }
   Buffer& at(BufferId id) { return plan_.buffers[index(id)]; }
 
@@ -101,6 +105,8 @@ class PlanBuilder {
   Plan finish();
 
  private:
+  void setRowsPerExpert(std::vector<int64_t> rows);
+
   Plan plan_;
   PlanOptions options_;
   Phase phase_ = Phase::forward;

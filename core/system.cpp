@@ -14,12 +14,32 @@ namespace {
 constexpr std::array<std::string_view, 2> kMomoeSaves{"0", "100"};
 constexpr std::array<std::string_view, 4> kPreactivations{"same", "bf16", "fp16", "fp32"};
 constexpr std::array<std::string_view, 1> kChunks{"all"};
+constexpr std::array<std::string_view, 1> kCapacities{"config"};
+constexpr std::array<std::string_view, 2> kPermutes{"unfused", "fused"};
+constexpr std::array<std::string_view, 4> kDispatches{"indexed", "permuted", "blocked", "padded"};
+constexpr std::array<std::string_view, 4> kSaves{"projections", "all", "paper", "input"};
+constexpr std::array<std::string_view, 3> kFused{"auto", "0", "1"};
+
+using Number = SystemParameter::Number;
+
+constexpr SystemParameter kChunk{"chunk", kChunks, Number::experts, "all", "experts run at a time"};
+constexpr SystemParameter kCapacity{"capacity", kCapacities, Number::positive, "config",
+                                    "rows of an expert over the mean; config = its capacity_factor, or 1.25"};
 
 constexpr std::array kMomoeParameters{
-    SystemParameter{"save", kMomoeSaves, false, "0", "percent of the intermediates kept for backward"}};
-constexpr std::array kPaperParameters{
-    SystemParameter{"preactivation", kPreactivations, false, "same", "element type of A and B; same = the config's"}};
-constexpr std::array kMinParameters{SystemParameter{"chunk", kChunks, true, "all", "experts run at a time"}};
+    SystemParameter{"save", kMomoeSaves, Number::none, "0", "percent of the intermediates kept for backward"}};
+constexpr std::array kPaperParameters{SystemParameter{"preactivation", kPreactivations, Number::none, "same",
+                                                      "element type of A and B; same = the config's"}};
+constexpr std::array kMinParameters{kChunk};
+constexpr std::array kMegatronParameters{
+    SystemParameter{"permute", kPermutes, Number::none, "unfused", "moe_permute_fusion"}};
+constexpr std::array kGshardParameters{kCapacity};
+constexpr std::array kCustomParameters{
+    SystemParameter{"dispatch", kDispatches, Number::none, "indexed", "how tokens reach their experts' rows"},
+    SystemParameter{"save", kSaves, Number::none, "projections", "what forward leaves for backward"},
+    SystemParameter{"fused", kFused, Number::none, "auto",
+                    "activations in the products' epilogues; auto = unless save=all"},
+    kChunk, kCapacity};
 
 constexpr std::array kSystems{
     SystemInfo{"moeblaze", "indexed", "x, A, B", "fused kernels, in-place activation backward", {}, planMoeblaze},
@@ -34,6 +54,12 @@ constexpr std::array kSystems{
                "MegaBlocks 78eea65, memory_optimized_mlp; measured",
                {},
                planMegablocksMemopt},
+    SystemInfo{"megablocks-sparse",
+               "blocked",
+               "all",
+               "MegaBlocks 78eea65, block-sparse; read from code",
+               {},
+               planMegablocksSparse},
     SystemInfo{"scattermoe",
                "permuted in backward",
                "all, but x unpermuted",
@@ -42,7 +68,14 @@ constexpr std::array kSystems{
                planScattermoe},
     SystemInfo{"momoe", "permuted in backward", "x; save=100 adds A, B, output rows", "MoMoE d6e2d68; measured",
                kMomoeParameters, planMomoe},
+    SystemInfo{"sonicmoe", "indexed", "x, Z", "SonicMoE 8565e84; read from code", {}, planSonicmoe},
+    SystemInfo{"megatron", "permuted", "x, permuted x, fc1 and fc2 inputs, Z", "Megatron-Core d98e8a6; read from code",
+               kMegatronParameters, planMegatron},
+    SystemInfo{"megatron-moe-act", "permuted", "x, permuted x, Z", "Megatron-Core d98e8a6, moe_act; read from code",
+               kMegatronParameters, planMegatronMoeAct},
     SystemInfo{"torch", "permuted", "all", "PyTorch 2.11, torch._grouped_mm; measured", {}, planTorch},
+    SystemInfo{"gshard", "padded", "all", "capacity-limited, GShard and Switch", kGshardParameters, planGshard},
+    SystemInfo{"custom", "any", "any", "any legal combination of the axes", kCustomParameters, planCustom},
 };
 
 const SystemInfo& findSystem(std::string_view word) {
@@ -54,16 +87,35 @@ const SystemInfo& findSystem(std::string_view word) {
                    " (allowed: " + listNames(names) + ")");
 }
 
+bool isAllowedNumber(Number number, std::string_view value) {
+  const char* const end = value.data() + value.size();
+  if (number == Number::experts) {
+    int64_t count = 0;
+    const auto [parsed, error] = std::from_chars(value.data(), end, count);
+    return error == std::errc() && parsed == end && count >= 1 && count <= kMaxExperts && value.front() != '0';
+  }
+  double factor = 0;
+  const auto [parsed, error] = std::from_chars(value.data(), end, factor, std::chars_format::fixed);
+  return number == Number::positive && error == std::errc() && parsed == end && factor > 0 &&
+         factor <= static_cast<double>(kMaxExperts);
+}
+
 bool isAllowed(const SystemParameter& parameter, std::string_view value) {
-  if (std::find(parameter.words.begin(), parameter.words.end(), value) != parameter.words.end()) return true;
-  int64_t count = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-  return parameter.expertCount && error == std::errc() && end == value.data() + value.size() && count >= 1 &&
-         count <= kMaxExperts && value.front() != '0';
+  return std::find(parameter.words.begin(), parameter.words.end(), value) != parameter.words.end() ||
+         isAllowedNumber(parameter.number, value);
 }
 
 std::string allowedValues(const SystemParameter& parameter) {
-  return (parameter.expertCount ? "a count of experts from 1, " : "") + listNames(parameter.words);
+  const std::string words = listNames(parameter.words);
+  switch (parameter.number) {
+    case Number::experts:
+      return "a count of experts from 1, " + words;
+    case Number::positive:
+      return "a number above 0, " + words;
+    case Number::none:
+      break;
+  }
+  return words;
 }
 
 }  // namespace

@@ -14,11 +14,16 @@ namespace moeblaze {
 class PlanBuilder;
 class System;
 
-/// A parameter of a system: `name=value` after a colon. A numeric parameter allows [1, E] as well as its words.
+/// A parameter of a system: `name=value` after a colon.
 struct SystemParameter {
+  enum class Number : uint8_t {
+    none,
+    experts,   ///< a whole number from 1; buildPlan holds it against the config
+    positive,  ///< a decimal number above 0
+  };
   std::string_view name;
-  std::span<const std::string_view> words;  ///< allowed values
-  bool expertCount = false;                 ///< an integer 1..E is allowed too
+  std::span<const std::string_view> words;  ///< allowed beside numbers
+  Number number = Number::none;
   std::string_view fallback;
   std::string_view help;
 };

@@ -59,8 +59,9 @@ Listing listSystems() {
   for (const SystemInfo& info : systems()) {
     std::string parameters;
     for (const SystemParameter& p : info.parameters)
-      parameters += fmt::format("{}={}{} (default {}): {}", p.name, p.expertCount ? "N|" : "", fmt::join(p.words, "|"),
-                                p.fallback, p.help);
+      parameters +=
+          fmt::format("{}={}{} (default {}): {}", p.name, p.number != SystemParameter::Number::none ? "N|" : "",
+                      fmt::join(p.words, "|"), p.fallback, p.help);
     listing.rows.push_back({{"name", info.name},
                             {"dispatch", info.dispatch},
                             {"saves", info.save},

@@ -85,6 +85,7 @@ class FrameworkSharedExperts {
 /// What the Plan of every framework starts from.
 struct FrameworkLayer {
   FrameworkLayer(PlanBuilder& builder, LayerStyle style);
+  FrameworkLayer(const FrameworkLayer&) = delete;  // its parts refer to its buffers
   bool gated() const { return isGated(c.activation); }
 
   PlanBuilder& b;
@@ -95,6 +96,9 @@ struct FrameworkLayer {
   FrameworkSharedExperts shared;
 };
 
+/// Capacity factor of a system that has the parameter: its value, or the config's, or 1.25.
+double capacityOf(const MoeConfig& config, const System& system);
+
 // One function per family of systems, each in the file of its name.
 void planMegablocks(PlanBuilder& builder, const System& system);
 void planMegablocksMemopt(PlanBuilder& builder, const System& system);
@@ -104,5 +108,11 @@ void planTorch(PlanBuilder& builder, const System& system);
 void planMoeblaze(PlanBuilder& builder, const System& system);
 void planMoeblazePaper(PlanBuilder& builder, const System& system);
 void planMoeblazeMin(PlanBuilder& builder, const System& system);
+void planSonicmoe(PlanBuilder& builder, const System& system);
+void planMegatron(PlanBuilder& builder, const System& system);
+void planMegatronMoeAct(PlanBuilder& builder, const System& system);
+void planMegablocksSparse(PlanBuilder& builder, const System& system);
+void planGshard(PlanBuilder& builder, const System& system);
+void planCustom(PlanBuilder& builder, const System& system);
 
 }  // namespace moeblaze

@@ -1,140 +1,83 @@
-// MegaBlocks with grouped GEMM (databricks/megablocks 78eea65: layers/dmoe.py, layers/glu.py, ops/gather.py,
-// ops/scatter.py), node by node as its autograd allocates and frees; measured on an H200.
-#include "core/systems/layer.h"
+// MegaBlocks (databricks/megablocks 78eea65: layers/dmoe.py, layers/glu.py, ops/gather.py, ops/scatter.py), node by
+// node as its autograd allocates and frees; the grouped ones measured on an H200.
+#include "core/systems/permuted.h"
 
 namespace moeblaze {
 namespace {
 
-/// What both MLPs of MegaBlocks share: sorting, permuting, and the way back.
-struct Megablocks : FrameworkLayer {
-  explicit Megablocks(PlanBuilder& builder) : FrameworkLayer(builder, {.gateDtype = builder.config().dtype}) {}
+constexpr int64_t kBlock = 128;  ///< of the block-sparse products
 
-  void permute() {
-    router.forward();
-    binIds = b.indices("bin_ids", Meaning::expertOfRow, DType::int32, {rows});
-    indices = b.indices("indices", Meaning::slotOfRow, DType::int32, {rows});
-    bins = b.indices("bins", Meaning::ends, DType::int32, {c.experts});
-    const BufferId castIds = b.workspace("cast_ids", DType::int32, {rows});
-    const BufferId iota = b.workspace("iota", DType::int32, {rows});
-    b.step("sort", Op::sort)
-        .reads(layer.topkIds)
-        .writes(castIds, iota, binIds, indices, bins)
-        .launches(8)
-        .hostStalls(1);  // tokens per expert are read back
-    xPermuted = b.transient("x_permuted", Layout::rows, {rows, c.dModel});
-    b.step("permute", Op::gather).readsRows(layer.x, rows).reads(indices, binIds, bins).writes(xPermuted);
-  }
+/// Sorts and permutes; `extra` structures are written by the same kernels.
+void sortAndPermute(PermutedLayer& m, std::initializer_list<BufferId> extra = {}) {
+  m.router.forward();
+  const BufferId castIds = m.b.workspace("cast_ids", DType::int32, {m.c.rows()});
+  const BufferId iota = m.b.workspace("iota", DType::int32, {m.c.rows()});
+  auto sort = m.b.step("sort", Op::sort).reads(m.layer.topkIds).writes(castIds, iota);
+  for (BufferId id : m.addressing) sort.writes(id);
+  for (BufferId id : extra) sort.writes(id);
+  sort.launches(8).hostStalls(1);  // tokens per expert are read back
+  m.permute();
+}
 
-  BufferId up(const char* name, BufferId weight) {
-    const BufferId out = b.hidden(name, Layout::rows, {rows, c.dFf});
-    b.step(std::string("up_") + name, Op::groupedGemm)
-        .reads(xPermuted, weight, bins)
-        .writes(out)
-        .grouped(c.dFf, c.dModel);
-    return out;
-  }
-
-  /// Second projection and the weighted way back to token order.
-  void downAndUnpermute(BufferId y) {
-    expertOutput = b.transient("expert_output", Layout::rows, {rows, c.dModel});
-    b.step("down", Op::groupedGemm).reads(y, layer.w3, bins).writes(expertOutput).grouped(c.dModel, c.dFf);
-    if (heldUntilMlpReturns != BufferId::none) b.release("mlp_return", heldUntilMlpReturns);
-    toTokens("unpermute", expertOutput, layer.gates, layer.output);
-    shared.forward();
-    b.beginBackward();
-    shared.backward();
-    dOPermuted = b.transient("dO_permuted", Layout::rows, {rows, c.dModel});
-    b.step("unpermute_backward", Op::gather)
-        .readsRows(layer.outputGradient, rows)
-        .reads(indices, binIds, bins)
-        .readsAs(Use::gates, layer.gates)
-        .writes(dOPermuted);
-    b.step("gate_gradient", Op::gateGradient)
-        .reads(expertOutput)
-        .readsRows(layer.outputGradient, rows)
-        .reads(indices, binIds, bins)
-        .writes(layer.gateGradient);
-  }
-
-  /// Scatters rows [R, d] to tokens; with k > 1 through a [L, k, d] copy that is then summed.
-  void toTokens(const std::string& name, BufferId from, BufferId gates, BufferId out) {
-    const BufferId to = c.topK == 1 ? out : b.transient(name + "_slots", Layout::slots, {c.tokens, c.topK, c.dModel});
-    auto scatter = b.step(name, Op::scatter).reads(from, indices, binIds, bins);
-    scatter.readsAs(Use::gates, gates);
-    scatter.writes(to);
-    if (to != out) b.step(name + "_reduce", Op::reduce).reads(to).writes(out);
-  }
-
-  void finishBackward(BufferId rowsGradient) {
-    const BufferId out = shared.routedInputGradient();
-    toTokens("permute_backward", rowsGradient, BufferId::none, out);
-    b.release("permute_return", rowsGradient);
-    shared.addRouted(out);
-    router.backward();
-  }
-
-  BufferId binIds{}, indices{}, bins{}, xPermuted{}, expertOutput{}, dOPermuted{};
-  BufferId heldUntilMlpReturns = BufferId::none;
-};
+void prepareGrouped(PermutedLayer& m) {
+  PlanBuilder& b = m.b;
+  const int64_t pairs = b.config().rows();
+  const BufferId binIds = b.indices("bin_ids", Meaning::expertOfRow, DType::int32, {pairs});
+  const BufferId indices = b.indices("indices", Meaning::slotOfRow, DType::int32, {pairs});
+  const BufferId bins = b.indices("bins", Meaning::ends, DType::int32, {b.config().experts});
+  m.addressing = {indices, binIds, bins};
+  m.bounds = {bins};
+  sortAndPermute(m);
+}
 
 }  // namespace
 
 void planMegablocks(PlanBuilder& b, const System&) {
-  Megablocks m(b);
-  const MoeConfig& c = b.config();
-  m.permute();
+  PermutedLayer m(b, b.config().dtype);
+  prepareGrouped(m);
   FrameworkActivation act;
-  act.a = m.up("A", m.layer.w1);
-  if (m.layer.w2 != BufferId::none) act.b = m.up("B", m.layer.w2);
+  m.up(act);
   activationForward(b, act, "");
   m.downAndUnpermute(act.y);
+  m.finishBackward(m.mlpBackward(act));
+}
 
-  const BufferId yGradient = b.transient("dY", Layout::rows, {m.rows, c.dFf});
-  b.step("down_input_gradient", Op::groupedGemm)
-      .reads(m.dOPermuted, m.layer.w3, m.bins)
-      .writes(yGradient)
-      .grouped(c.dFf, c.dModel)
-      .transposed();
-  b.step("down_weight_gradient", Op::weightGradient)
-      .reads(act.y, m.dOPermuted, m.bins)
-      .writes(m.layer.w3Gradient)
-      .groupedReduction(c.dFf, c.dModel);
-  activationBackward(b, act, yGradient, "");
+// Rows of each expert padded to blocks, products block-sparse over a topology of three int16 and one int32 a block
+// (stk).
+void planMegablocksSparse(PlanBuilder& b, const System&) {
+  b.padRows(kBlock);
+  PermutedLayer m(b, b.config().dtype);
+  const MoeConfig& c = b.config();
+  const int64_t pairs = c.rows(), blocks = m.rows / kBlock * ((c.dFf + kBlock - 1) / kBlock);
+  const BufferId binIds = b.indices("bin_ids", Meaning::expertOfRow, DType::int32, {pairs});
+  const BufferId indices = b.indices("indices", Meaning::slotOfRow, DType::int32, {pairs});
+  const BufferId bins = b.indices("bins", Meaning::pairEnds, DType::int32, {c.experts});
+  const BufferId paddedBins = b.indices("padded_bins", Meaning::ends, DType::int32, {c.experts});
+  m.addressing = {indices, binIds};
+  m.bounds = {binIds};
+  for (const char* name : {"topology.row_indices", "topology.column_indices", "topology.column_indices_t"})
+    m.topology.push_back(b.indices(name, Meaning::blockTopology, DType::int16, {blocks}));
+  m.topology.push_back(b.indices("topology.block_offsets_t", Meaning::blockTopology, DType::int32, {blocks}));
+  m.products = KernelFamily::triton;
+  sortAndPermute(m, {bins, paddedBins});
+  auto topology = b.step("topology", Op::sort).reads(m.layer.topkIds, bins, paddedBins);
+  for (BufferId id : m.topology) topology.writes(id);
+  topology.launches(4);
 
-  const auto upBackward = [&](const std::string& name, BufferId gradient, BufferId weight, BufferId weightGradient) {
-    const BufferId out = b.transient("dx_" + name, Layout::rows, {m.rows, c.dModel});
-    b.step("up_input_gradient_" + name, Op::groupedGemm)
-        .reads(gradient, weight, m.bins)
-        .writes(out)
-        .grouped(c.dModel, c.dFf)
-        .transposed();
-    b.step("up_weight_gradient_" + name, Op::weightGradient)
-        .reads(m.xPermuted, gradient, m.bins)
-        .writes(weightGradient)
-        .groupedReduction(c.dModel, c.dFf);
-    return out;
-  };
-  // The node that ran last in forward runs first in backward.
-  BufferId sum = BufferId::none;
-  if (act.b != BufferId::none) sum = upBackward("B", act.bGradient, m.layer.w2, m.layer.w2Gradient);
-  const BufferId fromA = upBackward("A", act.aGradient, m.layer.w1, m.layer.w1Gradient);
-  if (sum == BufferId::none) {
-    sum = fromA;
-  } else {
-    b.step("add_up_gradients", Op::add).reads(fromA, sum).writes(sum);
-  }
-  m.finishBackward(sum);
+  FrameworkActivation act;
+  m.up(act);
+  activationForward(b, act, "");
+  m.downAndUnpermute(act.y);
+  m.finishBackward(m.mlpBackward(act));
 }
 
 // Its memory-optimised MLP is one autograd node: everything it saved stays until that node returns.
 void planMegablocksMemopt(PlanBuilder& b, const System&) {
-  Megablocks m(b);
+  PermutedLayer m(b, b.config().dtype);
+  prepareGrouped(m);
   const MoeConfig& c = b.config();
-  const bool gated = isGated(c.activation);
-  m.permute();
   FrameworkActivation act;
-  act.a = m.up("A", m.layer.w1);
-  if (gated) act.b = m.up("B", m.layer.w2);
+  m.up(act);
   activationForward(b, act, "");
   m.heldUntilMlpReturns = act.y;
   m.downAndUnpermute(act.y);
@@ -142,43 +85,26 @@ void planMegablocksMemopt(PlanBuilder& b, const System&) {
   FrameworkActivation again{.a = act.a, .b = act.b};
   activationForward(b, again, ".recomputed");
   again.kept = act.a;  // its result is overwritten below
-  b.step("down_weight_gradient", Op::weightGradient)
-      .reads(again.y, m.dOPermuted, m.bins)
-      .writes(m.layer.w3Gradient)
+  m.weightGradient("down_weight_gradient", again.y, m.outputGradientRows, m.layer.w3Gradient)
       .groupedReduction(c.dFf, c.dModel);
   // The gradient of Y overwrites the recomputed Y, and the gradient of the rows overwrites that of the output.
   const BufferId yGradient = b.alias("dY", again.y, {m.rows, c.dFf});
-  b.step("down_input_gradient", Op::groupedGemm)
-      .reads(m.dOPermuted, m.layer.w3, m.bins)
-      .writes(yGradient)
-      .grouped(c.dFf, c.dModel)
-      .transposed();
+  m.product("down_input_gradient", m.outputGradientRows, m.layer.w3, yGradient).grouped(c.dFf, c.dModel).transposed();
   activationBackward(b, again, yGradient, "");
   const auto upWeightGradient = [&](const char* name, BufferId gradient, BufferId weightGradient) {
-    b.step(std::string("up_weight_gradient_") + name, Op::weightGradient)
-        .reads(m.xPermuted, gradient, m.bins)
-        .writes(weightGradient)
+    m.weightGradient(std::string("up_weight_gradient_") + name, m.xPermuted, gradient, weightGradient)
         .groupedReduction(c.dModel, c.dFf);
   };
   upWeightGradient("A", again.aGradient, m.layer.w1Gradient);
-  if (gated) upWeightGradient("B", again.bGradient, m.layer.w2Gradient);
-  const BufferId dx = b.alias("dx_rows", m.dOPermuted, {m.rows, c.dModel});
-  b.step("up_input_gradient_A", Op::groupedGemm)
-      .reads(again.aGradient, m.layer.w1, m.bins)
-      .writes(dx)
-      .grouped(c.dModel, c.dFf)
-      .transposed();
-  if (gated) {
+  if (m.gated()) upWeightGradient("B", again.bGradient, m.layer.w2Gradient);
+  const BufferId dx = b.alias("dx_rows", m.outputGradientRows, {m.rows, c.dModel});
+  m.product("up_input_gradient_A", again.aGradient, m.layer.w1, dx).grouped(c.dModel, c.dFf).transposed();
+  if (m.gated()) {
     const BufferId fromB = b.transient("dx_B", Layout::rows, {m.rows, c.dModel});
-    b.step("up_input_gradient_B", Op::groupedGemm)
-        .reads(again.bGradient, m.layer.w2, m.bins)
-        .writes(fromB)
-        .grouped(c.dModel, c.dFf)
-        .transposed();
+    m.product("up_input_gradient_B", again.bGradient, m.layer.w2, fromB).grouped(c.dModel, c.dFf).transposed();
     b.step("add_up_gradients", Op::add).reads(fromB, dx).writes(dx);
-    b.release("mlp_backward_return", act.b, again.bGradient);
   }
-  b.release("mlp_backward_return", yGradient, m.xPermuted, act.a, again.aGradient);
+  b.release("mlp_backward_return", yGradient, m.xPermuted, act.a, again.aGradient, act.b, again.bGradient);
   m.finishBackward(dx);
 }
 

@@ -80,20 +80,25 @@ void StepRun<T>::multiplyBackward() {
 
 template <typename T>
 void StepRun<T>::fusedActivation() {
-  Matrix<T> y = activated(loadRows(*read(Use::a)));
-  if (const Tensor* b = read(Use::b)) y.array() *= loadRows(*b).array();
+  const auto [a, b] = loadProjections();
+  Matrix<T> y = activated(a);
+  if (b.cols() > 0) y.array() *= b.array();
   if (read(Use::gates) != nullptr) y.array().colwise() *= rowGates().array();
   storeRows(*written(Use::y), y);
 }
 
 template <typename T>
 void StepRun<T>::fusedActivationBackward() {
-  const Matrix<T> a = loadRows(*read(Use::a));
-  const Matrix<T> gradient = loadRows(data(0)).array().colwise() * rowGates().array();
-  const Tensor* b = read(Use::b);
-  storeRows(*written(Use::a),
-            activationGradient(b != nullptr ? Matrix<T>(gradient.array() * loadRows(*b).array()) : gradient, a));
-  if (b != nullptr) storeRows(*written(Use::b), gradient.cwiseProduct(activated(a)));
+  const auto [a, b] = loadProjections();
+  const Matrix<T> upstream = loadRows(data(0)), s = activated(a);
+  const Matrix<T> gradient = upstream.array().colwise() * rowGates().array();
+  const bool gated = b.cols() > 0;
+  if (const Tensor* parts = written(Use::parts)) {
+    const Matrix<T> y = gated ? Matrix<T>(s.array() * b.array()) : s;
+    storeRows(*parts, upstream.cwiseProduct(y).rowwise().sum());
+  }
+  storeProjections(activationGradient(gated ? Matrix<T>(gradient.array() * b.array()) : gradient, a),
+                   gated ? Matrix<T>(gradient.cwiseProduct(s)) : Matrix<T>());
 }
 
 #define INSTANTIATE(T)                                                                         \

@@ -47,6 +47,8 @@ void fillRows(const Tensor& tensor, const Pairs& pairs, auto&& valueOfPair) {
 void fill(const Tensor& tensor, const Pairs& pairs, const Tensor& ids, const MoeConfig& c) {
   switch (tensor.buffer->meaning) {
     case Meaning::none:
+    case Meaning::scratch:
+    case Meaning::blockTopology:
       return;
     case Meaning::expertOfSlot:
       for (int64_t slot = 0; slot < c.rows(); ++slot) tensor.setInteger(slot, ids.integer(slot));
@@ -62,6 +64,9 @@ void fill(const Tensor& tensor, const Pairs& pairs, const Tensor& ids, const Moe
     case Meaning::rowOfSlot:
       for (int64_t slot = 0; slot < c.rows(); ++slot) tensor.setInteger(slot, -1);
       for (size_t i = 0; i < pairs.slot.size(); ++i) tensor.setInteger(pairs.slot[i], pairs.row[i]);
+      return;
+    case Meaning::tokenOffsets:
+      for (int64_t token = 0; token < c.tokens; ++token) tensor.setInteger(token, token * c.topK);
       return;
     case Meaning::offsets:
       for (int64_t e = 0; e <= c.experts; ++e) tensor.setInteger(e, pairs.rowStarts[e]);

@@ -25,9 +25,13 @@ void StepRun<T>::scatterAdd() {
 
 template <typename T>
 void StepRun<T>::scaleRows() {
-  Matrix<T> rows = load(data(0));
-  rows.array().colwise() *= load(data(1)).col(0).array();
-  store(out(0), rows);
+  Matrix<T> rows = loadRows(data(0));
+  if (read(Use::gates) != nullptr) {
+    rows.array().colwise() *= rowGates().array();
+  } else {
+    rows.array().colwise() *= load(data(1)).col(0).array();
+  }
+  storeRows(out(0), rows);
 }
 
 template <typename T>

@@ -45,17 +45,11 @@ void StepRun<T>::product() {
 
 template <typename T>
 void StepRun<T>::weightGradient() {
-  // Only what is read through the index carries the gate: rows hold values already scaled.
-  const auto scaled = [&](const Tensor& tensor) {
-    Matrix<T> rows = loadRows(tensor);
-    if (tensor.buffer->layout == Layout::tokens && read(Use::gates) != nullptr)
-      rows.array().colwise() *= rowGates().array();
-    return rows;
-  };
-  const Matrix<T> left = scaled(data(0));
+  const Matrix<T> left = loadRows(data(0));
   const auto targets = list(writes, Use::data);
   for (size_t i = 0; i < targets.size(); ++i) {
-    const Matrix<T> right = scaled(data(1 + i));
+    Matrix<T> right = loadRows(data(1 + i));
+    if (read(Use::gates) != nullptr) right.array().colwise() *= rowGates().array();
     if (identity()) {
       store(*targets[i], left.transpose() * right);
       continue;
@@ -79,6 +73,28 @@ std::pair<Matrix<T>, Matrix<T>> StepRun<T>::project(const Matrix<T>& rows,
 }
 
 template <typename T>
+std::pair<Matrix<T>, Matrix<T>> StepRun<T>::loadProjections() const {
+  Matrix<T> a = loadRows(*read(Use::a));
+  if (!isGated(plan.config.activation)) return {std::move(a), {}};
+  if (const Tensor* b = read(Use::b)) return {std::move(a), loadRows(*b)};
+  const int64_t half = a.cols() / 2;
+  return {a.leftCols(half), a.rightCols(half)};
+}
+
+template <typename T>
+void StepRun<T>::storeProjections(const Matrix<T>& a, const Matrix<T>& b) const {
+  const Tensor* target = written(Use::b);
+  if (target != nullptr || b.cols() == 0) {
+    storeRows(*written(Use::a), a);
+    if (target != nullptr) storeRows(*target, b);
+    return;
+  }
+  Matrix<T> joined(a.rows(), a.cols() + b.cols());
+  joined << a, b;
+  storeRows(*written(Use::a), joined);
+}
+
+template <typename T>
 void StepRun<T>::fusedUp() {
   const auto [a, b] = project(loadRows(data(0)), weights());
   if (const Tensor* target = written(Use::y)) {
@@ -86,8 +102,7 @@ void StepRun<T>::fusedUp() {
     if (b.size() > 0 || isGated(plan.config.activation)) y.array() *= b.array();
     storeRows(*target, y);
   }
-  if (const Tensor* target = written(Use::a)) storeRows(*target, a);
-  if (const Tensor* target = written(Use::b)) storeRows(*target, b);
+  if (written(Use::a) != nullptr) storeProjections(a, b);
 }
 
 template <typename T>
@@ -98,8 +113,7 @@ void StepRun<T>::fusedDownBackward() {
   if (const auto again = list(reads, Use::recompute); !again.empty()) {
     std::tie(a, b) = project(loadRows(*again[0]), {again.begin() + 1, again.end()});
   } else {
-    a = loadRows(*read(Use::a));
-    if (gated) b = loadRows(*read(Use::b));
+    std::tie(a, b) = loadProjections();
   }
   const auto gates = rowGates();
   const Matrix<T> s = activated(a);
@@ -119,18 +133,7 @@ void StepRun<T>::fusedDownBackward() {
   const Matrix<T> yGradient = gradient.array().colwise() * gates.array();
   const Matrix<T> aGradient = activationGradient(gated ? Matrix<T>(yGradient.array() * b.array()) : yGradient, a);
   const Matrix<T> bGradient = gated ? Matrix<T>(yGradient.array() * s.array()) : Matrix<T>();
-  if (const Tensor* target = written(Use::b)) {
-    storeRows(*written(Use::a), aGradient);
-    storeRows(*target, bGradient);
-  } else {
-    Matrix<T> joined(aGradient.rows(), aGradient.cols() + bGradient.cols());
-    if (gated) {
-      joined << aGradient, bGradient;
-    } else {
-      joined = aGradient;
-    }
-    storeRows(*written(Use::a), joined);
-  }
+  storeProjections(aGradient, bGradient);
   y.array().colwise() *= gates.array();
   if (const Tensor* target = written(Use::y)) storeRows(*target, y);
 }
@@ -141,6 +144,8 @@ void StepRun<T>::fusedDownBackward() {
   template void StepRun<T>::weightGradient();                                                                       \
   template std::pair<Matrix<T>, Matrix<T>> StepRun<T>::project(const Matrix<T>&, const std::vector<const Tensor*>&) \
       const;                                                                                                        \
+  template std::pair<Matrix<T>, Matrix<T>> StepRun<T>::loadProjections() const;                                     \
+  template void StepRun<T>::storeProjections(const Matrix<T>&, const Matrix<T>&) const;                             \
   template void StepRun<T>::fusedUp();                                                                              \
   template void StepRun<T>::fusedDownBackward();
 INSTANTIATE(float)

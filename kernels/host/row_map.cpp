@@ -11,22 +11,27 @@ const Tensor* find(const std::vector<Tensor>& reads, Meaning meaning) {
   return found == reads.end() ? nullptr : &*found;
 }
 
-/// First row of every expert and the number of rows, [E+1], from whatever says so; empty when nothing does.
-std::vector<int64_t> allStarts(const Plan& plan, const std::vector<Tensor>& reads) {
+/// First row of every expert and the number of rows, [E+1], from whatever says so; empty when nothing does, and for
+/// dense Steps.
+std::vector<int64_t> allStarts(const Plan& plan, const Step& step, const std::vector<Tensor>& reads) {
+  if (step.gemm.experts == 0) return {};
   const int64_t experts = plan.config.experts;
-  std::vector<int64_t> starts;
+  std::vector<int64_t> starts{0};
   if (const Tensor* offsets = find(reads, Meaning::offsets)) {
-    for (int64_t e = 0; e <= experts; ++e) starts.push_back(offsets->integer(e));
-  } else if (const Tensor* ends = find(reads, Meaning::ends)) {
-    starts.push_back(0);
-    for (int64_t e = 0; e < experts; ++e) starts.push_back(ends->integer(e));
-  } else if (const Tensor* expertOfRow = find(reads, Meaning::expertOfRow)) {
-    std::vector<int64_t> counts(experts, 0);
-    for (int64_t i = 0; i < expertOfRow->rows(); ++i) ++counts[expertOfRow->integer(i)];
-    starts.push_back(0);
-    for (int64_t count : counts)
-      starts.push_back(starts.back() + (count + plan.rowBlock - 1) / plan.rowBlock * plan.rowBlock);
+    for (int64_t e = 0; e < experts; ++e) starts.push_back(offsets->integer(e + 1));
+    return starts;
   }
+  if (const Tensor* ends = find(reads, Meaning::ends)) {
+    for (int64_t e = 0; e < experts; ++e) starts.push_back(ends->integer(e));
+    return starts;
+  }
+  const Tensor* ids = find(reads, Meaning::expertOfRow);
+  if (ids == nullptr) ids = find(reads, Meaning::expertOfSlot);
+  if (plan.expertCapacity == 0 && ids == nullptr) return {};
+  std::vector<int64_t> counts(experts, plan.expertCapacity);
+  for (int64_t i = 0; plan.expertCapacity == 0 && i < ids->rows(); ++i) ++counts[ids->integer(i)];
+  for (int64_t count : counts)
+    starts.push_back(starts.back() + (count + plan.rowBlock - 1) / plan.rowBlock * plan.rowBlock);
   return starts;
 }
 
@@ -38,12 +43,11 @@ RowMap::RowMap(const Plan& plan, const Step& step, const std::vector<Tensor>& re
 }
 
 void RowMap::findExperts(const Plan& plan, const Step& step, const std::vector<Tensor>& reads) {
-  const std::vector<int64_t> all = allStarts(plan, reads);
+  const std::vector<int64_t> all = allStarts(plan, step, reads);
   int64_t rows = 0;
   if (!all.empty()) {
-    const bool ranged = step.gemm.experts > 0;
-    firstExpert_ = ranged ? step.gemm.firstExpert : 0;
-    const int64_t experts = ranged ? step.gemm.experts : plan.config.experts;
+    firstExpert_ = step.gemm.firstExpert;
+    const int64_t experts = step.gemm.experts;
     firstRow_ = all[firstExpert_];
     allRows_ = all.back();
     for (int64_t e = firstExpert_; e <= firstExpert_ + experts; ++e) starts_.push_back(all[e] - firstRow_);

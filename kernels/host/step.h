@@ -46,6 +46,9 @@ struct StepRun {
   Matrix<T> activated(const Matrix<T>& a) const;
   /// A's gradient from act(A)'s, given what act's backward reads: A, or for relu its result.
   Matrix<T> activationGradient(const Matrix<T>& gradient, const Matrix<T>& kept) const;
+  /// A and, when gated, B as the Step reads or writes them: two tensors, or one with both side by side.
+  std::pair<Matrix<T>, Matrix<T>> loadProjections() const;
+  void storeProjections(const Matrix<T>& a, const Matrix<T>& b) const;
   /// First projections of `rows`: A, and B when gated.
   std::pair<Matrix<T>, Matrix<T>> project(const Matrix<T>& rows, const std::vector<const Tensor*>& weights) const;
 

@@ -91,7 +91,13 @@ std::vector<Case> cases() {
 }
 
 std::vector<std::string> allSystems() {
-  std::vector<std::string> names{"momoe:save=100", "moeblaze-min:chunk=1", "moeblaze-min:chunk=3"};
+  std::vector<std::string> names{
+      "momoe:save=100",      "moeblaze-min:chunk=1", "moeblaze-min:chunk=3",          "megatron:permute=fused",
+      "gshard:capacity=0.5", "gshard:capacity=4",    "megatron-moe-act:permute=fused"};
+  for (const char* dispatch : {"indexed", "permuted", "blocked", "padded"})
+    for (const char* how : {"save=all", "save=paper:fused=0", "save=paper:fused=1", "save=projections:fused=0",
+                            "save=projections:fused=1:chunk=1", "save=input:fused=0:chunk=1", "save=input:fused=1"})
+      names.push_back(std::string("custom:dispatch=") + dispatch + ":" + how);
   for (const SystemInfo& info : systems()) names.emplace_back(info.name);
   return names;
 }
