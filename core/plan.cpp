@@ -128,6 +128,15 @@ std::vector<BufferId> liveAt(const Plan& plan, int32_t step) {
   return live;
 }
 
+Waste wasteOf(const Plan& plan) {
+  Waste waste;
+  for (size_t e = 0; e < plan.rowsPerExpert.size(); ++e) {
+    const int64_t spare = plan.rowsPerExpert[e] - plan.tokensPerExpert[e];
+    (spare < 0 ? waste.droppedSlots : waste.paddedRows) += std::abs(spare);
+  }
+  return waste;
+}
+
 int64_t weightBytes(const Plan& plan) {
   int64_t bytes = 0;
   for (const Buffer& buffer : plan.buffers)

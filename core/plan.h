@@ -243,6 +243,13 @@ std::vector<int64_t> bytesPerStep(const Plan& plan);
 /// Buffers that own counted storage alive during `step`, largest first.
 std::vector<BufferId> liveAt(const Plan& plan, int32_t step);
 
+/// Slots that get no row, and rows that serve no slot.
+struct Waste {
+  int64_t droppedSlots = 0;
+  int64_t paddedRows = 0;
+};
+Waste wasteOf(const Plan& plan);
+
 /// Parameters and their gradients, in bytes each.
 int64_t weightBytes(const Plan& plan);
 

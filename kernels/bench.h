@@ -9,6 +9,9 @@ namespace moeblaze {
 /// `plan`: how many simulations a second one core does.
 std::function<void(std::ostream& out)> addBenchPlan(CLI::App& app);
 
+/// `layer`: a layer executed as each system's Plan.
+std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app);
+
 /// moeblaze-bench's main, callable from tests.
 int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 

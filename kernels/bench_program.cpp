@@ -7,8 +7,8 @@ int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream&
   CLI::App app("Benchmarks of the MoEBlaze toolkit; they report and never fail on time.", "moeblaze-bench");
   app.require_subcommand(1);
   addVersion(app);
-  const auto body = addBenchPlan(app);
-  return runProgram(app, argc, argv, out, err, [&] { body(out); });
+  const auto plan = addBenchPlan(app), layer = addBenchLayer(app);
+  return runProgram(app, argc, argv, out, err, [&] { (app.got_subcommand("plan") ? plan : layer)(out); });
 }
 
 }  // namespace moeblaze

@@ -23,9 +23,7 @@ struct Execution {
   LayerResults results;
   std::vector<int64_t> stepNs;           ///< time of each Step
   std::vector<int64_t> observedPerStep;  ///< bytes the executor held during each Step
-  int64_t droppedSlots = 0;              ///< slots that no row serves
-  int64_t paddedRows = 0;                ///< rows that serve no slot
-  std::vector<uint8_t> kept;             ///< [L, k]; empty when nothing was dropped
+  std::vector<uint8_t> kept;             ///< [L, k]; 0 where no row served the slot; empty when every one was
   Trace trace;                           ///< a planned and an observed track
 };
 

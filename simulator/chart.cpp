@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "simulator/report.h"
+#include "core/report.h"
 
 namespace moeblaze {
 namespace {

@@ -19,27 +19,6 @@ struct Options {
   std::string baseline;
 };
 
-/// The list's systems, each once, in order.
-std::vector<System> parseSystems(const std::string& list) {
-  std::vector<System> parsed;
-  const auto add = [&](const System& system) {
-    const bool known =
-        std::any_of(parsed.begin(), parsed.end(), [&](const System& s) { return s.text() == system.text(); });
-    if (!known) parsed.push_back(system);
-  };
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string word(CLI::detail::trim_copy(list.substr(begin, end - begin)));
-    if (word == "all") {
-      for (const SystemInfo& info : systems()) add(System::parse(info.name));
-    } else {
-      add(System::parse(word));
-    }
-    begin = end + 1;
-  }
-  return parsed;
-}
-
 /// What a row is compared and marked by.
 struct Measure {
   const char* key;

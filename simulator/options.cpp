@@ -2,97 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
-#include "core/error.h"
-#include "core/program.h"
-
 namespace moeblaze {
-namespace {
-
-constexpr std::array<std::string_view, 4> kFormats{"table", "json", "csv", "md"};
-
-ConfigSource loadWithOverrides(const InputOptions& options) {
-  ConfigSource source = loadConfig(options.config);
-  if (!options.tokens.empty() && !(options.batch.empty() && options.seq.empty()))
-    throw InputError("--tokens contradicts --batch and --seq; give one or the other");
-  if (options.batch.empty() != options.seq.empty())
-    throw InputError(fmt::format("{} needs {} as well; tokens are their product",
-                                 options.batch.empty() ? "--seq" : "--batch",
-                                 options.batch.empty() ? "--batch" : "--seq"));
-  MoeConfig& layer = source.layer;
-  if (!options.tokens.empty()) layer.tokens = parseCount("--tokens", options.tokens, 1, kMaxRows);
-  if (!options.batch.empty())
-    layer.tokens = parseCount("--batch", options.batch, 1, kMaxRows) * parseCount("--seq", options.seq, 1, kMaxRows);
-  if (!options.activation.empty()) layer.activation = parseActivation(options.activation, "--activation");
-  validate(layer, options.config);
-  return source;
-}
-
-}  // namespace
-
-void OutputOptions::addTo(CLI::App& command) {
-  command.add_option("--format", formatName, "table, json, csv or md")->capture_default_str()->type_name("FORMAT");
-  command.add_option("-o,--output", file, "Write to FILE instead of the terminal")->type_name("FILE");
-}
-
-Format OutputOptions::format() const {
-  for (size_t i = 0; i < kFormats.size(); ++i)
-    if (formatName == kFormats[i]) return static_cast<Format>(i);
-  throw InputError("--format " + quote(formatName) + " is unknown" + didYouMean(formatName, kFormats) +
-                   " (allowed: " + listNames(kFormats) + ")");
-}
-
-void OutputOptions::emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,
-                         std::ostream& out) const {
-  const Format chosen = format();
-  const std::string result = chosen == Format::json  ? jsonText(records)
-                             : chosen == Format::csv ? csvText(records)
-                                                     : text(chosen == Format::md);
-  if (file.empty()) {
-    out << result;
-  } else {
-    writeFile(file, result);
-  }
-}
 
 void addGpu(CLI::App& command, std::string& gpu) {
   command.add_option("--gpu", gpu, "a100, h100, h200, b200, or a JSON file")->capture_default_str()->type_name("GPU");
 }
 
 void InputOptions::addTo(CLI::App& command) {
-  command
-      .add_option("config", config,
-                  "A built-in name (see: list configs), a JSON config, a Hugging Face config.json or its folder")
-      ->required()
-      ->type_name("CONFIG");
-  command.add_option("--tokens", tokens, "Tokens in the step (default: the config's; models 16384)")->type_name("N");
-  command.add_option("--batch", batch, "Sequences in the step; with --seq, instead of --tokens")->type_name("N");
-  command.add_option("--seq", seq, "Tokens of a sequence")->type_name("N");
-  command.add_option("--activation", activation, "relu, silu, gelu, swiglu or geglu (default: the config's; swiglu)")
-      ->type_name("NAME");
-  command.add_option("--routing", routing, "balanced, zipf:ALPHA, FILE.npy[:LAYER] or shares:FILE.npy[:LAYER]")
-      ->capture_default_str()
-      ->type_name("ROUTING");
+  layer.addTo(command);
   addGpu(command, gpu);
   command.add_flag("--with-router", withRouter, "Count the router's own tensors and Steps too");
 }
 
 Inputs::Inputs(const InputOptions& options)
-    : source(loadWithOverrides(options)),
-      routing(parseRouting(options.routing, source.layer)),
+    : source(options.layer.load()),
+      routing(parseRouting(options.layer.routing, source.layer)),
       machine(loadMachine(options.gpu)) {}
 
 std::string Inputs::describe() const {
-  const MoeConfig& c = source.layer;
-  const auto count = [](int64_t n) { return cellText(Record{{"n", n}}, {"n", "", Unit::count}); };
-  std::string text = fmt::format("{}: d_model {}, d_ff {}, {} experts, top_k {}, {} tokens, {}, {}", c.name, c.dModel,
-                                 c.dFf, c.experts, c.topK, count(c.tokens), name(c.activation), name(c.dtype));
-  if (c.sharedExperts > 0) text += fmt::format(", {} shared of d_ff {}", c.sharedExperts, c.sharedDFf);
-  if (source.layers > 1)
-    text += fmt::format("; one layer ({} of the model's {} layers are MoE)", source.moeLayers, source.layers);
-  return text + fmt::format("\nrouting {} (busiest expert {:.2f}× the mean); {} with {} of memory\n", routing.text(),
-                            routing.imbalance(), machine.name, bytesText(machine.memoryBytes));
+  return describeLayer(source) + fmt::format("\nrouting {} (busiest expert {:.2f}× the mean); {} with {} of memory\n",
+                                             routing.text(), routing.imbalance(), machine.name,
+                                             bytesText(machine.memoryBytes));
 }
 
 }  // namespace moeblaze

@@ -31,6 +31,8 @@ std::string figures(const Simulation& s, bool markdown) {
       {"workspace", "workspace_bytes", Unit::bytes, "library scratch"},
       {"router", "router_bytes", Unit::bytes, "the router's own saved tensors; counted only with --with-router"},
       {"parameters", "weight_bytes", Unit::bytes, "and as much again for their gradients"},
+      {"padded rows", "padded_rows", Unit::count, "rows that serve no token"},
+      {"dropped slots", "dropped_slots", Unit::count, "token and expert pairs beyond an expert's capacity"},
       {"forward ms", "forward_ms", Unit::milliseconds, "predicted"},
       {"backward ms", "backward_ms", Unit::milliseconds, "predicted"},
       {"forward TFLOP/s", "forward_tflops", Unit::number, ""},

@@ -27,6 +27,7 @@ Simulation simulate(const MoeConfig& config, const Routing& routing, const Syste
 
 nlohmann::ordered_json toRecord(const Simulation& s) {
   const MoeConfig& c = s.plan.config;
+  const Waste waste = wasteOf(s.plan);
   return {{"config", c.name},
           {"system", s.plan.system},
           {"activation", name(c.activation)},
@@ -45,6 +46,8 @@ nlohmann::ordered_json toRecord(const Simulation& s) {
           {"index_bytes", s.memory.index},
           {"router_bytes", s.routerBytes},
           {"weight_bytes", s.weightBytes},
+          {"padded_rows", waste.paddedRows},
+          {"dropped_slots", waste.droppedSlots},
           {"forward_ms", static_cast<double>(s.forwardNs) / 1e6},
           {"backward_ms", static_cast<double>(s.backwardNs) / 1e6},
           {"forward_tflops", s.forwardTflops()},

@@ -76,6 +76,8 @@ class HostRun {
   }
 
   host::Tensor tensor(const Operand& operand, const Step& step) const {
+    if (index(operand.id) >= plan_.buffers.size())
+      throw PlanFailure(fmt::format("step {} names a buffer that does not exist", step.name));
     const Buffer& buffer = plan_.buffer(operand.id);
     const BufferId storage = plan_.storageOf(operand.id);
     if (!memory_.exists(storage))
@@ -93,30 +95,35 @@ class HostRun {
     const int64_t startNs = now();
     if (step.op == Op::release) {
       // Lets go of what it names; nothing runs.
-    } else if (plan_.config.dtype == DType::fp64) {
-      host::StepRun<double>(plan_, step, std::move(reads), std::move(writes)).run();
     } else {
-      host::StepRun<float>(plan_, step, std::move(reads), std::move(writes)).run();
+      run(step, std::move(reads), std::move(writes));
     }
     execution_.stepNs.push_back(now() - startNs);
     spans_.push_back({kObserved, step.name, startNs, execution_.stepNs.back(), static_cast<StepId>(i)});
   }
 
-  /// What the index structures made of the router's choices, once they exist.
+  void run(const Step& step, std::vector<host::Tensor> reads, std::vector<host::Tensor> writes) const {
+    try {
+      if (plan_.config.dtype == DType::fp64) {
+        host::StepRun<double>(plan_, step, std::move(reads), std::move(writes)).run();
+      } else {
+        host::StepRun<float>(plan_, step, std::move(reads), std::move(writes)).run();
+      }
+    } catch (const std::out_of_range&) {
+      throw PlanFailure(fmt::format("step {} lacks an operand of {}", step.name, name(step.op)));
+    }
+  }
+
+  /// Which slots the Plan's dispatch served, once the structure that says so exists.
   void collectDispatch(int32_t i) {
     for (const Operand& operand : plan_.writes(plan_.steps[i])) {
       const Buffer& buffer = plan_.buffer(operand.id);
       if (buffer.meaning != Meaning::rowOfSlot) continue;
       const host::Tensor map{&buffer, Use::data, memory_.data(operand.id), 1};
-      for (int64_t slot = 0; slot < buffer.shape.count(); ++slot) {
-        execution_.kept.push_back(map.integer(slot) >= 0);
-        execution_.droppedSlots += map.integer(slot) < 0;
-      }
-      if (execution_.droppedSlots == 0) execution_.kept.clear();
+      std::vector<uint8_t> kept;
+      for (int64_t slot = 0; slot < buffer.shape.count(); ++slot) kept.push_back(map.integer(slot) >= 0);
+      if (std::ranges::count(kept, 0) > 0) execution_.kept = std::move(kept);
     }
-    int64_t rows = 0;
-    for (int64_t count : plan_.rowsPerExpert) rows += count;
-    execution_.paddedRows = rows - (plan_.config.rows() - execution_.droppedSlots);
   }
 
   void finishTrace() {

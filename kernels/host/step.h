@@ -16,9 +16,9 @@ struct StepRun {
   void run();
 
   // Operands by what they are.
-  const Tensor& data(size_t i) const { return *list(reads, Use::data)[i]; }
+  const Tensor& data(size_t i) const { return *list(reads, Use::data).at(i); }
   size_t dataCount() const { return list(reads, Use::data).size(); }
-  const Tensor& out(size_t i) const { return *list(writes, Use::data)[i]; }
+  const Tensor& out(size_t i) const { return *list(writes, Use::data).at(i); }
   const Tensor* read(Use use) const { return first(reads, use); }
   const Tensor* written(Use use) const { return first(writes, use); }
   std::vector<const Tensor*> weights() const;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "core/error.h"
 #include "core/system.h"
 
@@ -77,8 +79,10 @@ TEST_P(EverySystem, ProducesEveryGradient) {
 // Forward is 2·R·d·h a projection and backward twice that; what is more is recomputed.
 TEST_P(EverySystem, ArithmeticIsTheLayersOwn) {
   for (const MoeConfig& config : shapes()) {
-    const double product = 2.0 * static_cast<double>(config.rows() * config.dModel * config.dFf);
     const Plan plan = planOf(config, GetParam());
+    const int64_t rows = std::accumulate(plan.rowsPerExpert.begin(), plan.rowsPerExpert.end(), int64_t{0});
+    EXPECT_EQ(rows, config.rows() + wasteOf(plan).paddedRows - wasteOf(plan).droppedSlots);
+    const double product = 2.0 * static_cast<double>(rows * config.dModel * config.dFf);
     EXPECT_DOUBLE_EQ(flops(plan, Phase::forward), 3 * product);
     double recomputed = 0;
     if (plan.system.starts_with("moeblaze-min")) recomputed = 2;
@@ -94,9 +98,9 @@ TEST_P(EverySystem, SharedExpertsAddTheirIntermediates) {
     const MemoryFigures with = memoryFigures(planOf(config, GetParam()));
     const int64_t one = 2 * config.tokens * 48;
     const std::string& system = GetParam();
-    const int64_t kept = system.starts_with("moeblaze-min")     ? 0
-                         : system == "moeblaze"                 ? 2
-                         : system == "moeblaze-paper"           ? 3
+    const int64_t kept = system.starts_with("moeblaze-min")                                   ? 0
+                         : system == "moeblaze" || system == "sonicmoe" || system == "custom" ? 2
+                         : system == "moeblaze-paper"                                         ? 3
                          : system.starts_with("moeblaze-paper") ? 5  // A and B are twice as wide
                                                                 : 4;
     EXPECT_EQ(with.intermediates - without.intermediates, kept * one);
@@ -206,6 +210,82 @@ TEST(Peers, WithoutGateOneProjectionIsKept) {
   EXPECT_EQ(savedBytes(c, "moeblaze"), 2 * c.tokens * d + 2 * n * h + 4 * (4 * n + c.experts + 1));
 }
 
+/// The shape the guide's formulas were cross-checked at, and two others.
+std::vector<MoeConfig> formulaShapes() {
+  return {{.name = "cross-check", .dModel = 1024, .dFf = 4096, .experts = 16, .topK = 4, .tokens = 65536},
+          {.name = "fine", .dModel = 2048, .dFf = 768, .experts = 128, .topK = 8, .tokens = 4096},
+          {.name = "uneven", .dModel = 640, .dFf = 1280, .experts = 6, .topK = 2, .tokens = 1001}};
+}
+
+TEST(Peers, SavedBytesOfUnmeasuredOnesFollowTheirCode) {
+  for (const MoeConfig& c : formulaShapes()) {
+    const int64_t n = c.rows(), d = c.dModel, h = c.dFf, l = c.tokens, e = c.experts;
+    EXPECT_EQ(savedBytes(c, "sonicmoe"), 2 * l * d + 4 * n * h + 20 * n + 4 * l) << c.name;
+    const int64_t megatron = 2 * l * d + 2 * n * (d + 3 * h) + 24 * n;
+    EXPECT_EQ(savedBytes(c, "megatron"), megatron + 8 * e * l) << c.name;
+    EXPECT_EQ(savedBytes(c, "megatron:permute=fused"), megatron + 4 * l * (2 * e + 1)) << c.name;
+    EXPECT_EQ(savedBytes(c, "megatron-moe-act"), megatron + 8 * e * l - 2 * n * h) << c.name;
+    EXPECT_EQ(savedBytes(c, "megatron-moe-act:permute=fused"), megatron + 4 * l * (2 * e + 1) - 2 * n * h) << c.name;
+    int64_t p = 0;
+    const Routing routing = Routing::balanced(c);
+    for (int64_t tokens : routing.tokensPerExpert()) p += 128 * ((tokens + 127) / 128);
+    EXPECT_EQ(savedBytes(c, "megablocks-sparse"), 2 * p * (2 * d + 4 * h) + 10 * n + 10 * (p / 128) * (h / 128))
+        << c.name;
+  }
+}
+
+TEST(Peers, CrossCheckFiguresOfTheGuide) {
+  const MoeConfig c = formulaShapes()[0];
+  const auto mib = [&](const char* system) { return static_cast<double>(savedBytes(c, system)) / 1048576.0; };
+  EXPECT_NEAR(mib("megablocks-sparse"), 9219.1, 0.05);
+  EXPECT_NEAR(mib("sonicmoe"), 4229.3, 0.06);
+  EXPECT_NEAR(mib("megatron"), 6798.0, 0.05);
+  EXPECT_NEAR(mib("megatron:permute=fused"), 6798.3, 0.06);
+  EXPECT_NEAR(mib("megatron-moe-act"), 4750.0, 0.05);
+}
+
+TEST(Gshard, CapacityDecidesRowsDropsAndPadding) {
+  MoeConfig c{.name = "cap", .dModel = 8, .dFf = 16, .experts = 4, .topK = 1, .tokens = 10};
+  const Routing skewed = Routing::fromTable(c, {0, 0, 0, 0, 0, 0, 0, 1, 1, 2}, "skewed");
+  const Plan plan = buildPlan(c, skewed, System::parse("gshard:capacity=1.5"));
+  EXPECT_THAT(plan.rowsPerExpert, testing::Each(4)) << "⌈1.5·10/4⌉";
+  EXPECT_EQ(wasteOf(plan).droppedSlots, 3);
+  EXPECT_EQ(wasteOf(plan).paddedRows, 2 + 3 + 4);
+  c.capacityFactor = 0.1;
+  EXPECT_THAT(buildPlan(c, skewed, System::parse("gshard")).rowsPerExpert, testing::Each(1))
+      << "the config's, at least 1";
+  c.capacityFactor = 4;
+  EXPECT_THAT(buildPlan(c, skewed, System::parse("gshard")).rowsPerExpert, testing::Each(10)) << "no more than tokens";
+}
+
+TEST(Custom, NamedSystemsArePointsOfIt) {
+  const MoeConfig c = shapes()[3];
+  const auto same = [&](const char* custom, const char* system) {
+    const MemoryFigures a = memoryFigures(planOf(c, custom)), b = memoryFigures(planOf(c, system));
+    EXPECT_EQ(a.saved, b.saved) << system;
+    EXPECT_EQ(a.peak, b.peak) << system;
+  };
+  same("custom", "moeblaze");
+  same("custom:save=paper", "moeblaze-paper");
+  same("custom:save=input:chunk=7", "moeblaze-min:chunk=7");
+  EXPECT_EQ(System::parse("custom:save=all").text(),
+            "custom:dispatch=indexed:save=all:fused=auto:chunk=all:capacity=config");
+}
+
+TEST(Custom, EveryAxisChangesWhatItShould) {
+  const MoeConfig c = shapes()[3];
+  const int64_t r = c.rows(), d = c.dModel, h = c.dFf;
+  const auto saved = [&](const std::string& how) { return savedBytes(c, "custom:" + how); };
+  EXPECT_EQ(saved("dispatch=permuted") - saved("dispatch=indexed"), 2 * r * d - 2 * c.tokens * d)
+      << "the copy instead of x";
+  EXPECT_EQ(saved("save=paper") - saved("save=projections"), 2 * r * h);
+  EXPECT_EQ(saved("save=all") - saved("save=paper"), 2 * r * h + 2 * r * d) << "act(A) and the experts' output";
+  EXPECT_GT(saved("dispatch=blocked"), saved("dispatch=permuted") - 1);
+  EXPECT_THROW(planOf(c, "custom:save=all:fused=1"), InputError);
+  EXPECT_THROW(planOf(c, "custom:dispatch=indexed:capacity=2"), InputError);
+  EXPECT_NO_THROW(planOf(c, "custom:dispatch=padded:capacity=2"));
+}
+
 TEST(Peers, ReluKeepsItsResultOnly) {
   MoeConfig c = shapes()[0];
   c.activation = Activation::gelu;
@@ -256,6 +336,8 @@ TEST(System, ErrorsNameWhatIsAllowed) {
   EXPECT_THAT(errorOf("torch:x=1"), testing::HasSubstr("has none"));
   for (const char* chunk : {"0", "-1", "1.5", "99999999999999999999", "04", "", "some"})
     EXPECT_THAT(errorOf(std::string("moeblaze-min:chunk=") + chunk), testing::HasSubstr("from 1")) << chunk;
+  for (const char* capacity : {"0", "-1", "1e3", "x", "", "inf"})
+    EXPECT_THAT(errorOf(std::string("gshard:capacity=") + capacity), testing::HasSubstr("above 0")) << capacity;
 }
 
 }  // namespace

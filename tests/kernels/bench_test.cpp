@@ -26,13 +26,38 @@ TEST(BenchPlan, TakesAnyConfigAndSystem) {
   EXPECT_THAT(ran.out, testing::HasSubstr("deepseek-v3 momoe:save=0"));
 }
 
+TEST(BenchLayer, RunsEverySystemAndObservesWhatWasPlanned) {
+  const Ran ran = bench({"layer", "conf5", "--tokens", "64", "--systems", "all", "--repeat", "1", "--format", "json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.json().size(), 13u);
+  for (const auto& record : ran.json()) {
+    EXPECT_EQ(record["observed_peak_bytes"], record["planned_peak_bytes"]) << record["system"];
+    EXPECT_GT(record["forward_ms"].get<double>(), 0);
+    EXPECT_GT(record["backward_ms"].get<double>(), 0);
+  }
+}
+
+TEST(BenchLayer, TableNamesPaddingAndDrops) {
+  const Ran ran = bench({"layer", "conf5", "--tokens", "64", "--systems", "gshard:capacity=1,megablocks-sparse",
+                         "--routing", "zipf:1", "--repeat", "1", "--dtype", "fp32"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::HasSubstr("dropped slots"));
+  EXPECT_THAT(ran.out, testing::HasSubstr("gshard:capacity=1"));
+}
+
 TEST(BenchPlan, WrongInputIsOneLineAndStatus2) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{},
-                                                                                         {"plan", "conf9"},
-                                                                                         {"plan", "--system", "none"},
-                                                                                         {"plan", "--seconds", "-1"},
-                                                                                         {"plan", "--seconds", "nan"},
-                                                                                         {"pln"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"plan", "conf9"},
+                                             {"plan", "--system", "none"},
+                                             {"plan", "--seconds", "-1"},
+                                             {"plan", "--seconds", "nan"},
+                                             {"pln"},
+                                             {"layer"},
+                                             {"layer", "conf5", "--backend", "cuda2"},
+                                             {"layer", "conf5", "--dtype", "bf17"},
+                                             {"layer", "conf5", "--repeat", "0"},
+                                             {"layer", "conf5", "--format", "x"}}) {
     const Ran ran = bench(arguments);
     EXPECT_EQ(ran.status, 2);
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/system.h"
@@ -27,24 +28,30 @@ double tolerance(DType dtype) {
   return dtype == DType::fp32 ? 1e-5 : 5e-3;
 }
 
+/// Plain torch rounds the gates' gradient to bf16 nine times on its way, more often than any other system anything.
+double gateTolerance(const std::string& system, DType dtype) {
+  return system == "torch" && dtype == DType::bf16 ? 6e-3 : tolerance(dtype);
+}
+
 /// Every result of the Plan against the reference; `what` names the case in failures.
-void expectSame(const LayerResults& got, const LayerResults& reference, double limit, const std::string& what) {
-  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b) {
+void expectSame(const LayerResults& got, const LayerResults& reference, double limit, double gateLimit,
+                const std::string& what) {
+  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b, double most) {
     ASSERT_EQ(a.size(), b.size()) << what << " " << name;
     const double ratio = normRatio(a, b);
-    EXPECT_LE(ratio, limit) << what << " " << name;
+    EXPECT_LE(ratio, most) << what << " " << name;
     EXPECT_TRUE(std::isfinite(ratio)) << what << " " << name;
   };
-  check("output", got.output, reference.output);
-  check("dx", got.x, reference.x);
-  check("dgates", got.gates, reference.gates);
-  check("dW1", got.w1, reference.w1);
-  check("dW2", got.w2, reference.w2);
-  check("dW3", got.w3, reference.w3);
-  check("dW1.shared", got.sharedW1, reference.sharedW1);
-  check("dW2.shared", got.sharedW2, reference.sharedW2);
-  check("dW3.shared", got.sharedW3, reference.sharedW3);
-  check("dWr", got.routerWeight, reference.routerWeight);
+  check("output", got.output, reference.output, limit);
+  check("dx", got.x, reference.x, limit);
+  check("dgates", got.gates, reference.gates, gateLimit);
+  check("dW1", got.w1, reference.w1, limit);
+  check("dW2", got.w2, reference.w2, limit);
+  check("dW3", got.w3, reference.w3, limit);
+  check("dW1.shared", got.sharedW1, reference.sharedW1, limit);
+  check("dW2.shared", got.sharedW2, reference.sharedW2, limit);
+  check("dW3.shared", got.sharedW3, reference.sharedW3, limit);
+  check("dWr", got.routerWeight, reference.routerWeight, limit);
 }
 
 void runCase(const Case& c, const std::string& system, bool withRouter = false) {
@@ -63,7 +70,9 @@ void runCase(const Case& c, const std::string& system, bool withRouter = false) 
     const Execution execution = executeOnHost(plan, inputs);
     EXPECT_EQ(execution.observedPerStep, bytesPerStep(plan)) << what;
     inputs.kept = execution.kept;
-    expectSame(execution.results, referenceLayer(inputs), tolerance(c.config.dtype), what);
+    EXPECT_EQ(std::ranges::count(execution.kept, 0), wasteOf(plan).droppedSlots) << what;
+    expectSame(execution.results, referenceLayer(inputs), tolerance(c.config.dtype),
+               gateTolerance(system, c.config.dtype), what);
   } catch (const PlanFailure& failure) {
     FAIL() << what << ": " << failure.what();
   }

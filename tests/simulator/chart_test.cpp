@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "simulator/report.h"
+#include "core/report.h"
 
 namespace moeblaze {
 namespace {

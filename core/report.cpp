@@ -1,4 +1,4 @@
-#include "simulator/report.h"
+#include "core/report.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

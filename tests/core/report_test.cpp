@@ -1,4 +1,4 @@
-#include "simulator/report.h"
+#include "core/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/report.h"
+#include "core/routing.h"
+#include "core/system.h"
+
+namespace moeblaze {
+
+/// Where and how a command's result is printed.
+struct OutputOptions {
+  void addTo(CLI::App& command);
+  Format format() const;
+  /// Prints `records`, or writes them to the file of -o: whole as JSON or CSV, else as `text(markdown)` shows them.
+  void emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,
+            std::ostream& out) const;
+
+  std::string formatName = "table";
+  std::string file;
+};
+
+/// Which layer a command is about.
+struct LayerOptions {
+  void addTo(CLI::App& command);
+  /// The config with the options' overrides, checked. Throws InputError.
+  ConfigSource load() const;
+
+  std::string config;
+  std::string tokens, batch, seq;
+  std::string activation;
+  std::string routing = "balanced";
+};
+
+/// One line that says what the layer is.
+std::string describeLayer(const ConfigSource& source);
+
+/// The systems of a comma-separated list, each once, in order; `all` is every system but `custom`.
+std::vector<System> parseSystems(const std::string& list);
+
+}  // namespace moeblaze
