@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/run.h"
+#include "tests/support/temp_file.h"
 
 namespace moeblaze {
 namespace {
@@ -26,8 +27,12 @@ TEST(BenchPlan, TakesAnyConfigAndSystem) {
   EXPECT_THAT(ran.out, testing::HasSubstr("deepseek-v3 momoe:save=0"));
 }
 
+constexpr const char* kSmall = R"({"d_model": 16, "d_ff": 32, "experts": 4, "top_k": 2, "tokens": 50})";
+
 TEST(BenchLayer, RunsEverySystemAndObservesWhatWasPlanned) {
-  const Ran ran = bench({"layer", "conf5", "--tokens", "64", "--systems", "all", "--repeat", "1", "--format", "json"});
+  const TempFolder folder;
+  const std::string config = folder.write("small.json", kSmall);
+  const Ran ran = bench({"layer", config, "--systems", "all", "--repeat", "1", "--format", "json"});
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_EQ(ran.json().size(), 13u);
   for (const auto& record : ran.json()) {
@@ -38,8 +43,10 @@ TEST(BenchLayer, RunsEverySystemAndObservesWhatWasPlanned) {
 }
 
 TEST(BenchLayer, TableNamesPaddingAndDrops) {
-  const Ran ran = bench({"layer", "conf5", "--tokens", "64", "--systems", "gshard:capacity=1,megablocks-sparse",
-                         "--routing", "zipf:1", "--repeat", "1", "--dtype", "fp32"});
+  const TempFolder folder;
+  const std::string config = folder.write("small.json", kSmall);
+  const Ran ran = bench({"layer", config, "--systems", "gshard:capacity=1,megablocks-sparse", "--routing", "zipf:1",
+                         "--repeat", "1", "--dtype", "fp32"});
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, testing::HasSubstr("dropped slots"));
   EXPECT_THAT(ran.out, testing::HasSubstr("gshard:capacity=1"));

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plan.h"
+#include "kernels/layer_data.h"
+
+namespace moeblaze::host {
+
+/// The index structures the Plan's dispatch Steps build from the inputs' expert ids, by name.
+std::map<std::string, std::vector<int64_t>> runDispatch(const Plan& plan, const LayerInputs& inputs);
+
+}  // namespace moeblaze::host
