@@ -15,6 +15,7 @@ namespace {
 struct Listing {
   std::vector<Record> rows;
   std::vector<Column> columns;
+  std::string notes{};  ///< below the table
 };
 
 Listing listConfigs() {
@@ -58,10 +59,12 @@ Listing listSystems() {
                    {"source", "source"}}};
   for (const SystemInfo& info : systems()) {
     std::string parameters;
-    for (const SystemParameter& p : info.parameters)
-      parameters +=
-          fmt::format("{}={}{} (default {}): {}", p.name, p.number != SystemParameter::Number::none ? "N|" : "",
-                      fmt::join(p.words, "|"), p.fallback, p.help);
+    for (const SystemParameter& p : info.parameters) {
+      const std::string values =
+          fmt::format("{}{}", p.number != SystemParameter::Number::none ? "N|" : "", fmt::join(p.words, "|"));
+      parameters += (parameters.empty() ? "" : ", ") + std::string(p.name);
+      listing.notes += fmt::format("{}:{}={}  {} (default {})\n", info.name, p.name, values, p.help, p.fallback);
+    }
     listing.rows.push_back({{"name", info.name},
                             {"dispatch", info.dispatch},
                             {"saves", info.save},
@@ -102,7 +105,11 @@ void run(const Options& options, std::ostream& out) {
                      " (allowed: " + listNames(kThings) + ")");
   const Listing listing = kListings[found - kThings.begin()]();
   options.output.emit(
-      listing.rows, [&](bool markdown) { return textTable(listing.rows, listing.columns, markdown); }, out);
+      listing.rows,
+      [&](bool markdown) {
+        return textTable(listing.rows, listing.columns, markdown) + (listing.notes.empty() ? "" : "\n" + listing.notes);
+      },
+      out);
 }
 
 }  // namespace
