@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "version.h"
 
 namespace moeblaze {
@@ -54,6 +55,9 @@ int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& o
     return fail(explain(app, error, extras && !unknown.empty() ? unknown.front() : ""), kExitWrongInput);
   } catch (const InputError& error) {
     return fail(error.what(), kExitWrongInput);
+  } catch (const Interrupted& stop) {
+    out.flush();
+    return fail(stop.what(), kExitInterrupted);
   } catch (const DeviceError& error) {
     return fail(error.what(), kExitMissingDevice);
   } catch (const std::bad_alloc&) {

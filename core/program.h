@@ -8,7 +8,8 @@
 namespace moeblaze {
 
 /// Parses the command line, runs `body` and turns whatever goes wrong into one line on `err` and the design's exit
-/// status: 2 for wrong input, options included, 3 for a missing device or permission. Help and version exit 0.
+/// status: 2 for wrong input, options included, 3 for a missing device or permission, 130 when interrupted. Help and
+/// version exit 0.
 int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                const std::function<void()>& body);
 

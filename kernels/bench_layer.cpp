@@ -7,6 +7,7 @@
 
 #include "core/command_options.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/program.h"
 #include "kernels/bench.h"
 #include "kernels/executor.h"
@@ -95,12 +96,17 @@ void run(const Options& options, std::ostream& out) {
   std::vector<Plan> plans;  // all of them first: a wrong parameter should not cost a run
   for (const System& system : chosen) plans.push_back(buildPlan(source.layer, routing, system));
 
+  const InterruptWatch watch;
   std::cerr << "making inputs\n";
   const LayerInputs inputs = makeInputs(source.layer, routing, 1);
   std::vector<Record> records;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    std::cerr << fmt::format("running {} ({} of {}), {} times\n", plans[i].system, i + 1, plans.size(), repeats);
-    records.push_back(measure(plans[i], inputs, repeats));
+  try {
+    for (size_t i = 0; i < plans.size(); ++i) {
+      std::cerr << fmt::format("running {} ({} of {}), {} times\n", plans[i].system, i + 1, plans.size(), repeats);
+      records.push_back(measure(plans[i], inputs, repeats));
+    }
+  } catch (const Interrupted&) {
+    std::cerr << fmt::format("stopping; {} of {} systems were measured\n", records.size(), plans.size());
   }
   const auto text = [&](bool markdown) {
     return describeLayer(source) + "\nrouting " + routing.text() + "; on this machine's CPU\n\n" +
@@ -116,6 +122,7 @@ void run(const Options& options, std::ostream& out) {
                      markdown);
   };
   options.output.emit(records, text, out);
+  InterruptWatch::check();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/interrupt.h"
 #include "kernels/host/binding.h"
 #include "kernels/host/step.h"
 
@@ -23,6 +24,7 @@ class HostRun {
     const std::vector<int64_t> planned = bytesPerStep(plan_);
     start_ = Clock::now();
     for (int32_t i = 0; i < std::ssize(plan_.steps); ++i) {
+      InterruptWatch::check();
       begin(i);
       execution_.observedPerStep.push_back(memory_.countedBytes());
       if (memory_.countedBytes() != planned[i])

@@ -155,6 +155,34 @@ TEST_P(EverySystem, MatchesWithEveryRouter) {
     }
 }
 
+TEST_P(EverySystem, TraceHoldsThePlannedAndTheObserved) {
+  const Case c = cases()[0];
+  const Routing routing = routingOf(c);
+  const Plan plan = buildPlan(c.config, routing, System::parse(GetParam()));
+  const Execution execution = executeOnHost(plan, makeInputs(c.config, routing, 7));
+  ASSERT_EQ(execution.trace.tracks.size(), 2u);
+  EXPECT_TRUE(execution.trace.tracks[0].planned);
+  EXPECT_FALSE(execution.trace.tracks[1].planned);
+  for (const TrackId track : {TrackId{0}, TrackId{1}})
+    EXPECT_EQ(MemoryCurve(execution.trace, track).peak().bytes, memoryFigures(plan).peak);
+  EXPECT_EQ(execution.trace.spans.size(), 2 * plan.steps.size());
+}
+
+TEST(Router, TiesGoToTheLowerId) {
+  Case c = cases()[0];
+  for (Router router : kRouters) {
+    c.config.router = router;
+    LayerInputs inputs = makeInputs(c.config, routingOf(c), 7, true);
+    std::ranges::fill(inputs.x, 0.0);  // every logit the same
+    std::ranges::fill(inputs.routerBias, 0.0);
+    referenceRoute(c.config, inputs.x, inputs.routerWeight, inputs.routerBias, inputs.topkIds, inputs.gates);
+    for (int64_t slot = 0; slot < c.config.rows(); ++slot) ASSERT_EQ(inputs.topkIds[slot], slot % c.config.topK);
+    const Routing routed = Routing::fromTable(c.config, inputs.topkIds, "ties");
+    const Plan plan = buildPlan(c.config, routed, System::parse("moeblaze"), {.withRouter = true});
+    expectSame(executeOnHost(plan, inputs).results, referenceLayer(inputs), 1e-10, 1e-10, "ties");
+  }
+}
+
 TEST_P(EverySystem, MatchesInFp32) {
   for (Case c : cases()) {
     if (!fits(c)) continue;
