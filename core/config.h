@@ -37,7 +37,7 @@ constexpr bool isGated(Activation activation) {
 
 /// One MoE layer and the tokens it sees in a step. Sizes are counts of elements, tokens, experts.
 struct MoeConfig {
-  std::string name;
+  std::string name{};
   int64_t dModel = 0;   ///< d: model width
   int64_t dFf = 0;      ///< h: hidden width of one routed expert
   int64_t experts = 0;  ///< E: routed experts

@@ -111,7 +111,8 @@ TEST_P(BrokenPlan, AnAliasTooMany) {
       EXPECT_TRUE(isNoticed(broken)) << other.name << " over " << base.name;
       ++tried;
     }
-  if (GetParam() == "megablocks" || GetParam() == "torch") EXPECT_GT(tried, 2) << "the search must find some";
+  const bool keepsMuch = GetParam() == "megablocks" || GetParam() == "torch";
+  EXPECT_GT(tried, keepsMuch ? 2 : -1) << "the search must find some";
 }
 
 TEST_P(BrokenPlan, AnyBufferMissing) {
