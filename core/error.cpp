@@ -47,14 +47,7 @@ std::string didYouMean(std::string_view word, std::span<const std::string_view> 
   return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
 }
 
-std::string listNames(std::span<const std::string_view> names) {
-  std::string list;
-  for (std::string_view name : names) {
-    if (!list.empty()) list += ", ";
-    list += name;
-  }
-  return list;
-}
+std::string listNames(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 std::string quote(std::string_view text) {
   constexpr size_t kLongest = 60;

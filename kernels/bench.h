@@ -12,6 +12,9 @@ std::function<void(std::ostream& out)> addBenchPlan(CLI::App& app);
 /// `layer`: a layer executed as each system's Plan.
 std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app);
 
+/// `dispatch`: index structures built on a GPU, three ways.
+std::function<void(std::ostream& out)> addBenchDispatch(CLI::App& app);
+
 /// moeblaze-bench's main, callable from tests.
 int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 

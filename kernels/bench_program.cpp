@@ -1,3 +1,6 @@
+#include <map>
+#include <string>
+
 #include "core/program.h"
 #include "kernels/bench.h"
 
@@ -7,8 +10,9 @@ int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream&
   CLI::App app("Benchmarks of the MoEBlaze toolkit; they report and never fail on time.", "moeblaze-bench");
   app.require_subcommand(1);
   addVersion(app);
-  const auto plan = addBenchPlan(app), layer = addBenchLayer(app);
-  return runProgram(app, argc, argv, out, err, [&] { (app.got_subcommand("plan") ? plan : layer)(out); });
+  const std::map<std::string, std::function<void(std::ostream&)>> bodies{
+      {"plan", addBenchPlan(app)}, {"layer", addBenchLayer(app)}, {"dispatch", addBenchDispatch(app)}};
+  return runProgram(app, argc, argv, out, err, [&] { bodies.at(app.get_subcommands().front()->get_name())(out); });
 }
 
 }  // namespace moeblaze

@@ -10,8 +10,10 @@ namespace {
 
 /// Columns of an output tile: each leaves one partial sum of the gate gradient a row.
 constexpr int64_t kTileColumns = 128;
-/// Slots a block of the index kernel counts.
-constexpr int64_t kSlotsPerBlock = 2048;
+/// Slots a block of the single index kernel counts at least, and blocks that run at once (four on each of 132
+/// processors).
+constexpr int64_t kSlotsPerBlock = 4096;
+constexpr int64_t kMostBlocks = 4 * 132;
 /// Rows of an expert under blocked dispatch are a multiple of this.
 constexpr int64_t kBlockRows = 128;
 
@@ -128,7 +130,7 @@ void Composed::buildIndex() {
     expertOfSlot = ids("token_expert_indices", Meaning::expertOfSlot, {c.rows()});
   }
   rowOfSlot = ids(sonic ? "s_reverse_scatter_idx" : "token_index_map", Meaning::rowOfSlot, {c.tokens, c.topK});
-  const int64_t blocks = (c.rows() + kSlotsPerBlock - 1) / kSlotsPerBlock;
+  const int64_t blocks = std::clamp<int64_t>(c.rows() / kSlotsPerBlock, 1, kMostBlocks);
   const BufferId counts = b.workspace("block_counts", DType::int32, {c.experts, blocks});
   auto build =
       b.step("build_index", Op::buildIndex).reads(layer.topkIds).writes(counts, tokenOfRow, rowOfSlot, expertOfSlot);

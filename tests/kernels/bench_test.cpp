@@ -52,6 +52,16 @@ TEST(BenchLayer, TableNamesPaddingAndDrops) {
   EXPECT_THAT(ran.out, testing::HasSubstr("gshard:capacity=1"));
 }
 
+TEST(BenchDispatch, WithoutAGpuSaysSoWithStatus3) {
+  const Ran ran = bench({"dispatch", "--repeat", "1", "--shapes", "64x2x4", "--format", "json"});
+  if (ran.status == 0) {
+    EXPECT_EQ(ran.json().size(), 3u);
+    return;
+  }
+  EXPECT_EQ(ran.status, 3);
+  EXPECT_THAT(ran.err, testing::AnyOf(testing::HasSubstr("GPU"), testing::HasSubstr("CUDA")));
+}
+
 TEST(BenchPlan, WrongInputIsOneLineAndStatus2) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{},
