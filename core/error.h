@@ -11,6 +11,7 @@
 namespace moeblaze {
 
 /// Exit statuses every program uses.
+inline constexpr int kExitInternal = 1;
 inline constexpr int kExitWrongInput = 2;
 inline constexpr int kExitMissingDevice = 3;
 

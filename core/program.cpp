@@ -60,9 +60,11 @@ int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& o
     return fail(stop.what(), kExitInterrupted);
   } catch (const DeviceError& error) {
     return fail(error.what(), kExitMissingDevice);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // before the rest: it says what to do
     return fail("this machine's memory does not hold the request; use fewer tokens or balanced routing",
                 kExitMissingDevice);
+  } catch (const std::exception& error) {
+    return fail(std::string("internal error: ") + error.what(), kExitInternal);
   }
 }
 

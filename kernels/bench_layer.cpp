@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -72,6 +73,19 @@ Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats) {
           {"dropped_slots", waste.droppedSlots}};
 }
 
+/// Throws DeviceError when this machine plainly cannot hold the run: the Plan's buffers, what is given beside them, and
+/// both in fp64 as the executor takes and returns them.
+void checkMemory(const Plan& plan) {
+  int64_t bytes = memoryFigures(plan).peak;
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.external) bytes += buffer.bytes + 2 * buffer.shape.count() * sizeOf(DType::fp64);
+  const int64_t present = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (bytes > present)
+    throw DeviceError(
+        fmt::format("{} under {} needs about {} and this machine has {}; give fewer --tokens or a smaller layer",
+                    plan.config.name, plan.system, bytesText(bytes), bytesText(present)));
+}
+
 DType parseDType(const std::string& text) {
   std::vector<std::string_view> names;
   for (DType dtype : kFloatDTypes) {
@@ -95,6 +109,8 @@ void run(const Options& options, std::ostream& out) {
   const std::vector<System> chosen = parseSystems(options.systems);
   std::vector<Plan> plans;  // all of them first: a wrong parameter should not cost a run
   for (const System& system : chosen) plans.push_back(buildPlan(source.layer, routing, system));
+
+  for (const Plan& plan : plans) checkMemory(plan);
 
   const InterruptWatch watch;
   std::cerr << "making inputs\n";

@@ -42,6 +42,12 @@ TEST(BenchLayer, RunsEverySystemAndObservesWhatWasPlanned) {
   }
 }
 
+TEST(BenchLayer, MoreThanThisMachineHoldsIsStatus3BeforeAnythingRuns) {
+  const Ran ran = bench({"layer", "conf4", "--tokens", "500000000", "--systems", "moeblaze"});
+  EXPECT_EQ(ran.status, 3);
+  EXPECT_THAT(ran.err, testing::HasSubstr("give fewer --tokens"));
+}
+
 TEST(BenchLayer, TableNamesPaddingAndDrops) {
   const TempFolder folder;
   const std::string config = folder.write("small.json", kSmall);
