@@ -19,7 +19,7 @@ constexpr int kWarps = kThreads / kWarp;
 /// Slots a block should have at least: every block reads what all blocks counted, which grows with their square.
 constexpr int64_t kLeastSlotsPerBlock = 4096;
 /// Groups of 32 slots whose ids are loaded together, to wait for memory once.
-constexpr int kAhead = 4;
+constexpr int kAhead = 8;
 
 /// Slots [begin, end) of a warp or a block.
 struct Run {
