@@ -71,6 +71,16 @@ ConfigSource LayerOptions::load() const {
   return source;
 }
 
+void addSystems(CLI::App& command, std::string& systems) {
+  command.add_option("--systems", systems, "Systems separated by commas; all is every one but custom")
+      ->capture_default_str()
+      ->type_name("LIST");
+}
+
+void addRepeat(CLI::App& command, std::string& repeat) {
+  command.add_option("--repeat", repeat, "Runs of each; times are medians")->capture_default_str()->type_name("N");
+}
+
 std::string describeLayer(const ConfigSource& source) {
   const MoeConfig& c = source.layer;
   const auto count = [](int64_t n) { return cellText(Record{{"n", n}}, {"n", "", Unit::count}); };

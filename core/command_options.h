@@ -37,6 +37,11 @@ struct LayerOptions {
   std::string routing = "balanced";
 };
 
+/// Adds --systems; what it holds is for parseSystems.
+void addSystems(CLI::App& command, std::string& systems);
+/// Adds --repeat; what it holds is for parseCount.
+void addRepeat(CLI::App& command, std::string& repeat);
+
 /// One line that says what the layer is.
 std::string describeLayer(const ConfigSource& source);
 

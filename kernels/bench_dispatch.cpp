@@ -82,9 +82,7 @@ std::function<void(std::ostream& out)> addBenchDispatch(CLI::App& app) {
       ->capture_default_str()
       ->type_name("LIST");
   command->add_option("--device", options->device, "GPU to run on")->capture_default_str()->type_name("N");
-  command->add_option("--repeat", options->repeat, "Runs of each; times are medians")
-      ->capture_default_str()
-      ->type_name("N");
+  addRepeat(*command, options->repeat);
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };
 }

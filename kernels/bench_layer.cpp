@@ -148,17 +148,13 @@ std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "layer", "Runs a layer's forward and backward as each system's Plan: times, planned and observed peak");
   options->layer.addTo(*command);
-  command->add_option("--systems", options->systems, "Systems separated by commas, or all")
-      ->capture_default_str()
-      ->type_name("LIST");
+  addSystems(*command, options->systems);
   command->add_option("--backend", options->backend, "Where it runs: host")
       ->capture_default_str()
       ->type_name("BACKEND");
   command->add_option("--dtype", options->dtype, "bf16, fp16, fp32 or fp64 (default: the config's)")
       ->type_name("DTYPE");
-  command->add_option("--repeat", options->repeat, "Runs of each; times are medians")
-      ->capture_default_str()
-      ->type_name("N");
+  addRepeat(*command, options->repeat);
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };
 }

@@ -102,9 +102,7 @@ CommandBody addCompare(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("compare", "Systems side by side: a row each, best marked, ratios to a baseline");
   options->input.addTo(*command);
-  command->add_option("--systems", options->systems, "Systems separated by commas, or all")
-      ->capture_default_str()
-      ->type_name("LIST");
+  addSystems(*command, options->systems);
   command->add_option("--baseline", options->baseline, "What ratios compare with (default: megablocks, else the first)")
       ->type_name("SYSTEM");
   options->output.addTo(*command);

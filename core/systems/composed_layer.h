@@ -29,11 +29,11 @@ struct Composed {
   BufferId gather(const char* name, BufferId tokens);
 
   void mlpForward(Mlp& mlp, BufferId out);
-  void declareProjections(Mlp& mlp);
+  void declareProjections(Mlp& mlp, const std::string& again);
   /// Both first projections and the activation in one kernel.
   void fusedUp(Mlp& mlp, const char* name, bool writesProjections, bool writesY);
   /// First projections as products of their own.
-  void projections(Mlp& mlp, const std::string& again);
+  void projections(Mlp& mlp, const std::string& again = {});
   BufferId activationStep(const Mlp& mlp, const char* name);
   void mlpBackward(Mlp& mlp, BufferId inputGradient);
   /// Output gradient times W3ᵀ with the activation's backward in the epilogue; Y is recomputed there, scaled by the

@@ -7,10 +7,10 @@ void Composed::mlpForward(Mlp& mlp, BufferId out) {
   if (how.fused) {
     fusedUp(mlp, "up", !recomputes(), true);
   } else if (how.save == Save::all) {
-    projections(mlp, "");
+    projections(mlp);
     activationForward(b, mlp.act, mlp.suffix);
   } else {
-    projections(mlp, "");
+    projections(mlp);
     mlp.act.y = activationStep(mlp, "Y");
   }
   auto step = productOf(mlp, "down").reads(mlp.act.y);
@@ -21,15 +21,16 @@ void Composed::mlpForward(Mlp& mlp, BufferId out) {
   product(step, mlp, c.dModel, mlp.width);
 }
 
-void Composed::declareProjections(Mlp& mlp) {
+void Composed::declareProjections(Mlp& mlp, const std::string& again) {
   const int64_t columns = joined(mlp) ? 2 * mlp.width : mlp.width;
-  mlp.act.a = b.hidden((joined(mlp) ? "Z" : "A") + mlp.suffix, layoutOf(mlp), {mlp.rows, columns}, how.preactivation);
+  mlp.act.a =
+      b.hidden((joined(mlp) ? "Z" : "A") + again + mlp.suffix, layoutOf(mlp), {mlp.rows, columns}, how.preactivation);
   if (gated() && !joined(mlp))
-    mlp.act.b = b.hidden("B" + mlp.suffix, layoutOf(mlp), {mlp.rows, mlp.width}, how.preactivation);
+    mlp.act.b = b.hidden("B" + again + mlp.suffix, layoutOf(mlp), {mlp.rows, mlp.width}, how.preactivation);
 }
 
 void Composed::fusedUp(Mlp& mlp, const char* name, bool writesProjections, bool writesY) {
-  if (writesProjections) declareProjections(mlp);
+  if (writesProjections) declareProjections(mlp, "");
   if (writesY) mlp.act.y = b.hidden("Y" + mlp.suffix, layoutOf(mlp), {mlp.rows, mlp.width});
   auto step = stepOf(mlp, name, Op::fusedUp);
   readInput(step, mlp);
@@ -41,7 +42,7 @@ void Composed::fusedUp(Mlp& mlp, const char* name, bool writesProjections, bool 
 }
 
 void Composed::projections(Mlp& mlp, const std::string& again) {
-  declareProjections(mlp);
+  declareProjections(mlp, again);
   const auto project = [&](const char* name, BufferId weight, BufferId out) {
     auto step = productOf(mlp, std::string("up_") + name + again);
     readInput(step, mlp);
@@ -64,7 +65,7 @@ BufferId Composed::activationStep(const Mlp& mlp, const char* name) {
 
 void Composed::mlpBackward(Mlp& mlp, BufferId inputGradient) {
   if (recomputes() && how.fused) fusedUp(mlp, "up_recomputed", true, false);
-  if (recomputes() && !how.fused) projections(mlp, "_recomputed");
+  if (recomputes() && !how.fused) projections(mlp, ".recomputed");
   if (fusedBackward()) {
     fusedDownBackward(mlp);
   } else {
