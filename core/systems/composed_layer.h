@@ -25,6 +25,7 @@ struct Composed {
 
   void splitExperts();
   void buildIndex();
+  void gatherGates();
   /// The routed copy of a token-ordered tensor, ungated.
   BufferId gather(const char* name, BufferId tokens);
 
@@ -89,8 +90,14 @@ struct Composed {
   void readOutputGradient(PlanBuilder::StepRef step, const Mlp& mlp) {
     readRows(step, mlp, layer.outputGradient, outputGradient);
   }
+  /// The chunk's rows' gates: by row, or SonicMoE's way through the slots.
   void readGates(PlanBuilder::StepRef step, const Mlp& mlp) {
-    if (mlp.routed) step.readsAs(Use::gates, layer.gates).reads(rowOfSlot);
+    if (!mlp.routed) return;
+    if (rowGates == BufferId::none) {
+      step.readsAs(Use::gates, layer.gates).reads(rowOfSlot);
+    } else {
+      step.read(rowGates, rowBytes(mlp, rowGates), Use::gates);
+    }
   }
   void readOffsets(PlanBuilder::StepRef step, const Mlp& mlp) {
     if (mlp.routed) step.reads(offsets);
@@ -123,6 +130,7 @@ struct Composed {
   BufferId slotOfRow = BufferId::none, tokenOffsets = BufferId::none;  ///< SonicMoE's
   BufferId input{}, outputGradient{};                                  ///< routed copies, where dispatch copies
   BufferId expertOutput{}, gateParts{};
+  BufferId rowGates = BufferId::none;  ///< backward's gates in row order; SonicMoE has none
 };
 
 }  // namespace moeblaze

@@ -1,6 +1,7 @@
 #include "kernels/host/dispatch.h"
 
-#include "kernels/host/binding.h"
+#include "kernels/binding.h"
+#include "kernels/host/memory.h"
 #include "kernels/host/step.h"
 
 namespace moeblaze::host {
@@ -11,9 +12,9 @@ std::map<std::string, std::vector<int64_t>> runDispatch(const Plan& plan, const 
   const auto tensor = [&](const Operand& operand) {
     if (!memory.exists(operand.id)) {
       memory.allocate(operand.id);
-      bindInput(plan, operand.id, memory, inputs);
+      writeInput(plan, operand.id, inputs, memory.data(operand.id));
     }
-    return Tensor{&plan.buffer(operand.id), operand.use, memory.data(operand.id), 1};
+    return Tensor{{&plan.buffer(operand.id), operand.use, memory.data(operand.id), 1}};
   };
   for (const Step& step : plan.steps) {
     if (step.op != Op::sort && step.op != Op::buildIndex) continue;

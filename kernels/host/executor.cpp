@@ -6,7 +6,8 @@
 #include <chrono>
 
 #include "core/interrupt.h"
-#include "kernels/host/binding.h"
+#include "kernels/binding.h"
+#include "kernels/host/memory.h"
 #include "kernels/host/step.h"
 
 namespace moeblaze {
@@ -33,7 +34,7 @@ class HostRun {
       runStep(i);
       end(i);
     }
-    execution_.results = host::readResults(plan_, memory_, inputs_);
+    execution_.results = readResults(plan_, inputs_, [this](BufferId id) { return memory_.data(id); });
     finishTrace();
     return std::move(execution_);
   }
@@ -45,9 +46,11 @@ class HostRun {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (!plan_.buffers[i].external) continue;
       memory_.allocate(static_cast<BufferId>(i));
-      host::bindInput(plan_, static_cast<BufferId>(i), memory_, inputs_);
+      give(static_cast<BufferId>(i));
     }
   }
+
+  void give(BufferId id) { writeInput(plan_, id, inputs_, memory_.data(id)); }
 
   /// Every storage whose planned lifetime begins with Step i.
   void begin(int32_t i) {
@@ -56,7 +59,7 @@ class HostRun {
       if (buffer.external || buffer.aliasOf != BufferId::none || buffer.lifetime.first != i) continue;
       const BufferId id = static_cast<BufferId>(b);
       memory_.allocate(id);
-      if (buffer.role == Role::input) host::bindInput(plan_, id, memory_, inputs_);
+      if (buffer.role == Role::input) give(id);
       alive_.emplace_back(id, observed_.size());
       observed_.push_back(
           {kObserved, buffer.name, buffer.role, buffer.bytes, now(), std::nullopt, static_cast<StepId>(i)});
@@ -84,9 +87,7 @@ class HostRun {
     const BufferId storage = plan_.storageOf(operand.id);
     if (!memory_.exists(storage))
       throw PlanFailure(fmt::format("step {} uses buffer {}, which does not exist then", step.name, buffer.name));
-    const bool view = buffer.aliasOf != BufferId::none && buffer.shape.count() < plan_.buffer(storage).shape.count();
-    const int64_t stride = host::Tensor::columnsOf(view ? plan_.buffer(buffer.aliasOf) : buffer);
-    return {&buffer, operand.use, memory_.data(operand.id), stride};
+    return {bindOperand(plan_, operand, memory_.data(storage))};
   }
 
   void runStep(int32_t i) {
@@ -121,7 +122,7 @@ class HostRun {
     for (const Operand& operand : plan_.writes(plan_.steps[i])) {
       const Buffer& buffer = plan_.buffer(operand.id);
       if (buffer.meaning != Meaning::rowOfSlot) continue;
-      const host::Tensor map{&buffer, Use::data, memory_.data(operand.id), 1};
+      const host::Tensor map{{&buffer, Use::data, memory_.data(operand.id), 1}};
       std::vector<uint8_t> kept;
       for (int64_t slot = 0; slot < buffer.shape.count(); ++slot) kept.push_back(map.integer(slot) >= 0);
       if (std::ranges::count(kept, 0) > 0) execution_.kept = std::move(kept);

@@ -45,11 +45,4 @@ void Memory::free(BufferId id, const std::string& after) {
   if (!buffer.external) countedBytes_ -= buffer.bytes;
 }
 
-std::byte* Memory::data(BufferId id) const {
-  int64_t offset = 0;
-  for (; plan_.buffer(id).aliasOf != BufferId::none; id = plan_.buffer(id).aliasOf)
-    offset += plan_.buffer(id).aliasColumn * sizeOf(plan_.buffer(id).dtype);
-  return blocks_[index(id)].get() + offset;
-}
-
 }  // namespace moeblaze::host

@@ -22,8 +22,8 @@ class Memory {
   void checkCanaries(const std::string& after) const;
 
   bool exists(BufferId id) const { return blocks_[index(id)] != nullptr; }
-  /// First byte of the buffer; for an alias its base's, at its column.
-  std::byte* data(BufferId id) const;
+  /// First byte of a buffer that owns its storage.
+  std::byte* data(BufferId id) const { return blocks_[index(id)].get(); }
   /// Bytes of the buffers that count: external ones apart.
   int64_t countedBytes() const { return countedBytes_; }
 

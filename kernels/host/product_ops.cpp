@@ -32,7 +32,7 @@ void StepRun<T>::product() {
   const auto factors = weights();
   Matrix<T> sum = multiply(loadRows(data(0)), *factors[0], step.gemm.transposed);
   for (size_t i = 1; i < factors.size(); ++i) sum += multiply(loadRows(data(i)), *factors[i], step.gemm.transposed);
-  for (const Tensor* target : list(writes, Use::data)) {
+  for (const Tensor* target : operandsOf(writes, Use::data)) {
     const bool accumulates =
         std::any_of(reads.begin(), reads.end(), [&](const Tensor& t) { return t.buffer == target->buffer; });
     if (target->buffer->layout == Layout::rows || identity()) {
@@ -46,7 +46,7 @@ void StepRun<T>::product() {
 template <typename T>
 void StepRun<T>::weightGradient() {
   const Matrix<T> left = loadRows(data(0));
-  const auto targets = list(writes, Use::data);
+  const auto targets = operandsOf(writes, Use::data);
   for (size_t i = 0; i < targets.size(); ++i) {
     Matrix<T> right = loadRows(data(1 + i));
     if (read(Use::gates) != nullptr) right.array().colwise() *= rowGates().array();
@@ -110,7 +110,7 @@ void StepRun<T>::fusedDownBackward() {
   const bool gated = isGated(plan.config.activation);
   const Matrix<T> gradient = multiply(loadRows(data(0)), *weights().front(), true);  // of Y, the gate apart
   Matrix<T> a, b;
-  if (const auto again = list(reads, Use::recompute); !again.empty()) {
+  if (const auto again = operandsOf(reads, Use::recompute); !again.empty()) {
     std::tie(a, b) = project(loadRows(*again[0]), {again.begin() + 1, again.end()});
   } else {
     std::tie(a, b) = loadProjections();

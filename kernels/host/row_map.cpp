@@ -5,28 +5,22 @@
 namespace moeblaze::host {
 namespace {
 
-const Tensor* find(const std::vector<Tensor>& reads, Meaning meaning) {
-  const auto found =
-      std::find_if(reads.begin(), reads.end(), [&](const Tensor& t) { return t.buffer->meaning == meaning; });
-  return found == reads.end() ? nullptr : &*found;
-}
-
 /// First row of every expert and the number of rows, [E+1], from whatever says so; empty when nothing does, and for
 /// dense Steps.
 std::vector<int64_t> allStarts(const Plan& plan, const Step& step, const std::vector<Tensor>& reads) {
   if (step.gemm.experts == 0) return {};
   const int64_t experts = plan.config.experts;
   std::vector<int64_t> starts{0};
-  if (const Tensor* offsets = find(reads, Meaning::offsets)) {
+  if (const Tensor* offsets = indexOf(reads, Meaning::offsets)) {
     for (int64_t e = 0; e < experts; ++e) starts.push_back(offsets->integer(e + 1));
     return starts;
   }
-  if (const Tensor* ends = find(reads, Meaning::ends)) {
+  if (const Tensor* ends = indexOf(reads, Meaning::ends)) {
     for (int64_t e = 0; e < experts; ++e) starts.push_back(ends->integer(e));
     return starts;
   }
-  const Tensor* ids = find(reads, Meaning::expertOfRow);
-  if (ids == nullptr) ids = find(reads, Meaning::expertOfSlot);
+  const Tensor* ids = indexOf(reads, Meaning::expertOfRow);
+  if (ids == nullptr) ids = indexOf(reads, Meaning::expertOfSlot);
   if (plan.expertCapacity == 0 && ids == nullptr) return {};
   std::vector<int64_t> counts(experts, plan.expertCapacity);
   for (int64_t i = 0; plan.expertCapacity == 0 && i < ids->rows(); ++i) ++counts[ids->integer(i)];
@@ -54,7 +48,7 @@ void RowMap::findExperts(const Plan& plan, const Step& step, const std::vector<T
     rows = starts_.back();
   } else {
     for (Meaning meaning : {Meaning::tokenOfRow, Meaning::slotOfRow, Meaning::rowOfSlot})
-      if (const Tensor* map = find(reads, meaning)) rows = allRows_ = map->rows() * map->columns();
+      if (const Tensor* map = indexOf(reads, meaning)) rows = allRows_ = map->rows() * map->columns();
   }
   token_.assign(rows, -1);
   choice_.assign(rows, -1);
@@ -62,7 +56,8 @@ void RowMap::findExperts(const Plan& plan, const Step& step, const std::vector<T
   for (int64_t e = 0; e + 1 < std::ssize(starts_); ++e)
     std::fill(expert_.begin() + starts_[e], expert_.begin() + starts_[e + 1], firstExpert_ + e);
 
-  if (const Tensor* expertOfRow = find(reads, Meaning::expertOfRow); expertOfRow && expertOfRow->rows() != allRows_) {
+  if (const Tensor* expertOfRow = indexOf(reads, Meaning::expertOfRow);
+      expertOfRow && expertOfRow->rows() != allRows_) {
     std::vector<int64_t> next = all;
     for (int64_t i = 0; i < expertOfRow->rows(); ++i) padded_.push_back(next[expertOfRow->integer(i)]++);
   }
@@ -75,7 +70,7 @@ int64_t RowMap::rowOfEntry(int64_t i, int64_t length) const {
 
 void RowMap::findPairs(const std::vector<Tensor>& reads) {
   const auto eachRow = [&](Meaning meaning, auto&& set) {
-    const Tensor* map = find(reads, meaning);
+    const Tensor* map = indexOf(reads, meaning);
     if (map == nullptr) return;
     const int64_t length = map->rows();
     for (int64_t i = 0; i < length; ++i)
@@ -87,7 +82,7 @@ void RowMap::findPairs(const std::vector<Tensor>& reads) {
     token_[row] = slot / topK_;
     choice_[row] = slot % topK_;
   });
-  if (const Tensor* rowOfSlot = find(reads, Meaning::rowOfSlot)) {
+  if (const Tensor* rowOfSlot = indexOf(reads, Meaning::rowOfSlot)) {
     const int64_t slots = rowOfSlot->buffer->shape.count();
     for (int64_t slot = 0; slot < slots; ++slot) {
       const int64_t row = rowOfSlot->integer(slot) - firstRow_;

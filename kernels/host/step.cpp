@@ -5,29 +5,9 @@
 namespace moeblaze::host {
 
 template <typename T>
-std::vector<const Tensor*> StepRun<T>::list(const std::vector<Tensor>& tensors, Use use) {
-  std::vector<const Tensor*> found;
-  for (const Tensor& tensor : tensors) {
-    const Buffer& buffer = *tensor.buffer;
-    const bool special =
-        buffer.role == Role::weight || buffer.role == Role::workspace || buffer.meaning != Meaning::none;
-    if (tensor.use == use && (use != Use::data || !special)) found.push_back(&tensor);
-  }
-  return found;
-}
-
-template <typename T>
 const Tensor* StepRun<T>::first(const std::vector<Tensor>& tensors, Use use) {
-  const auto found = list(tensors, use);
+  const auto found = operandsOf(tensors, use);
   return found.empty() ? nullptr : found.front();
-}
-
-template <typename T>
-std::vector<const Tensor*> StepRun<T>::weights() const {
-  std::vector<const Tensor*> found;
-  for (const Tensor& tensor : reads)
-    if (tensor.use == Use::data && tensor.buffer->role == Role::weight) found.push_back(&tensor);
-  return found;
 }
 
 template <typename T>

@@ -16,13 +16,12 @@ struct StepRun {
   void run();
 
   // Operands by what they are.
-  const Tensor& data(size_t i) const { return *list(reads, Use::data).at(i); }
-  size_t dataCount() const { return list(reads, Use::data).size(); }
-  const Tensor& out(size_t i) const { return *list(writes, Use::data).at(i); }
+  const Tensor& data(size_t i) const { return *operandsOf(reads, Use::data).at(i); }
+  size_t dataCount() const { return operandsOf(reads, Use::data).size(); }
+  const Tensor& out(size_t i) const { return *operandsOf(writes, Use::data).at(i); }
   const Tensor* read(Use use) const { return first(reads, use); }
   const Tensor* written(Use use) const { return first(writes, use); }
-  std::vector<const Tensor*> weights() const;
-  static std::vector<const Tensor*> list(const std::vector<Tensor>& tensors, Use use);
+  std::vector<const Tensor*> weights() const { return weightsOf(reads); }
   static const Tensor* first(const std::vector<Tensor>& tensors, Use use);
 
   static Matrix<T> load(const Tensor& tensor) { return tensor.load<T>(); }

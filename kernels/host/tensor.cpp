@@ -50,24 +50,6 @@ T widen(Stored value) {
 
 }  // namespace
 
-int64_t Tensor::columnsOf(const Buffer& buffer) {
-  const auto extents = buffer.shape.extents();
-  switch (buffer.layout) {
-    case Layout::flat:
-    case Layout::expertTokens:
-      return 1;
-    case Layout::rows:
-      return extents.size() == 1 ? 1 : extents[1];
-    case Layout::slots:
-    case Layout::choiceSlots:
-      return extents.size() == 2 ? 1 : extents[2];
-    case Layout::tokens:
-    case Layout::weight:
-      break;
-  }
-  return buffer.shape.last();
-}
-
 int64_t Tensor::integer(int64_t at) const {
   return loadElement<int64_t>(buffer->dtype, data + at * sizeOf(buffer->dtype));
 }

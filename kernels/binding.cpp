@@ -1,28 +1,29 @@
-#include "kernels/host/binding.h"
+#include "kernels/binding.h"
 
 #include <algorithm>
 
 #include "kernels/host/tensor.h"
 
-namespace moeblaze::host {
+namespace moeblaze {
 namespace {
 
 /// A buffer as one flat run of numbers.
-struct Numbers {
-  const Buffer& buffer;
-  std::byte* data;
+void writeNumbers(const Buffer& buffer, const std::vector<double>& values, std::byte* data) {
+  assert(std::ssize(values) == buffer.shape.count());
+  for (double value : values) {
+    host::storeElement<double>(buffer.dtype, data, value);
+    data += sizeOf(buffer.dtype);
+  }
+}
 
-  void write(const std::vector<double>& values) const {
-    assert(std::ssize(values) == buffer.shape.count());
-    for (size_t i = 0; i < values.size(); ++i) storeElement<double>(buffer.dtype, data + at(i), values[i]);
+std::vector<double> readNumbers(const Buffer& buffer, const std::byte* data) {
+  std::vector<double> values(buffer.shape.count());
+  for (double& value : values) {
+    value = host::loadElement<double>(buffer.dtype, data);
+    data += sizeOf(buffer.dtype);
   }
-  std::vector<double> read() const {
-    std::vector<double> values(buffer.shape.count());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = loadElement<double>(buffer.dtype, data + at(i));
-    return values;
-  }
-  int64_t at(size_t i) const { return static_cast<int64_t>(i) * sizeOf(buffer.dtype); }
-};
+  return values;
+}
 
 /// W1 and W2 [E, d, h] side by side: [E, d, 2h].
 std::vector<double> join(const std::vector<double>& w1, const std::vector<double>& w2, int64_t width) {
@@ -59,9 +60,12 @@ std::vector<double> collect(const LayerInputs& inputs, const std::vector<double>
 
 }  // namespace
 
-void bindInput(const Plan& plan, BufferId id, const Memory& memory, const LayerInputs& in) {
+bool writeInput(const Plan& plan, BufferId id, const LayerInputs& in, std::byte* data) {
   const Buffer& buffer = plan.buffer(id);
-  const Numbers numbers{buffer, memory.data(id)};
+  const auto write = [&](const std::vector<double>& values) {
+    writeNumbers(buffer, values, data);
+    return true;
+  };
   const std::string& name = buffer.name;
   const std::vector<std::pair<const char*, const std::vector<double>*>> plain{{"x", &in.x},
                                                                               {"dO", &in.outputGradient},
@@ -74,13 +78,15 @@ void bindInput(const Plan& plan, BufferId id, const Memory& memory, const LayerI
                                                                               {"W2.shared", &in.sharedW2},
                                                                               {"W3.shared", &in.sharedW3}};
   for (const auto& [key, values] : plain)
-    if (name == key) return numbers.write(*values);
-  if (name == "W12") return numbers.write(join(in.w1, in.w2, in.config.dFf));
-  if (name == "topk_ids") return numbers.write({in.topkIds.begin(), in.topkIds.end()});
-  if (name == "gates") return numbers.write(buffer.layout == Layout::expertTokens ? spread(in, in.gates) : in.gates);
+    if (name == key) return write(*values);
+  if (name == "W12") return write(join(in.w1, in.w2, in.config.dFf));
+  if (name == "topk_ids") return write({in.topkIds.begin(), in.topkIds.end()});
+  if (name == "gates") return write(buffer.layout == Layout::expertTokens ? spread(in, in.gates) : in.gates);
+  return false;
 }
 
-LayerResults readResults(const Plan& plan, const Memory& memory, const LayerInputs& inputs) {
+LayerResults readResults(const Plan& plan, const LayerInputs& inputs,
+                         const std::function<const std::byte*(BufferId)>& dataOf) {
   LayerResults results;
   const std::vector<std::pair<const char*, std::vector<double>*>> plain{{"O", &results.output},
                                                                         {"dx", &results.x},
@@ -94,7 +100,7 @@ LayerResults readResults(const Plan& plan, const Memory& memory, const LayerInpu
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     if (buffer.external || (buffer.role != Role::output && buffer.role != Role::gradient)) continue;
-    const std::vector<double> values = Numbers{buffer, memory.data(static_cast<BufferId>(i))}.read();
+    const std::vector<double> values = readNumbers(buffer, dataOf(static_cast<BufferId>(i)));
     const auto found =
         std::find_if(plain.begin(), plain.end(), [&](const auto& entry) { return buffer.name == entry.first; });
     if (found != plain.end()) {
@@ -108,4 +114,4 @@ LayerResults readResults(const Plan& plan, const Memory& memory, const LayerInpu
   return results;
 }
 
-}  // namespace moeblaze::host
+}  // namespace moeblaze
