@@ -10,10 +10,10 @@ namespace {
 
 /// Columns of an output tile: each leaves one partial sum of the gate gradient a row.
 constexpr int64_t kTileColumns = 128;
-/// Slots a block of the single index kernel counts at least, and blocks that run at once: two on each of 132
+/// Slots a block of the single index kernel counts at least, and blocks that run at once: four on each of 132
 /// processors.
 constexpr int64_t kSlotsPerBlock = 4096;
-constexpr int64_t kMostBlocks = 2 * 132;
+constexpr int64_t kMostBlocks = 4 * 132;
 /// Rows of an expert under blocked dispatch are a multiple of this.
 constexpr int64_t kBlockRows = 128;
 

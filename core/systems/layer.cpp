@@ -1,5 +1,7 @@
 #include "core/systems/layer.h"
 
+#include <algorithm>
+
 namespace moeblaze {
 
 Layer::Layer(PlanBuilder& b, LayerStyle style) {
@@ -51,6 +53,17 @@ RouterSteps::RouterSteps(PlanBuilder& b, const Layer& layer) : builder_(b), laye
   scores_ = own(b.buffer("scores", Role::transient, routerDtype(), Layout::tokens, perExpert));
 }
 
+namespace {
+
+/// Parts that the router's weight gradient sums tokens in: its result is too small for a GPU's processors to share.
+int64_t weightGradientSplits(const MoeConfig& c) {
+  constexpr int64_t kTile = 64, kBlocks = 2 * 132, kLeastTokens = 256;
+  const int64_t tiles = ((c.dModel + kTile - 1) / kTile) * ((c.experts + kTile - 1) / kTile);
+  return std::clamp<int64_t>(kBlocks / tiles, 1, std::max<int64_t>(1, c.tokens / kLeastTokens));
+}
+
+}  // namespace
+
 /// Routers compute in fp32 whatever the model's dtype, and in fp64 beside fp64.
 DType RouterSteps::routerDtype() const { return builder_.config().dtype == DType::fp64 ? DType::fp64 : DType::fp32; }
 
@@ -81,9 +94,12 @@ void RouterSteps::backward() {
   builder_.step("route_backward", Op::routeBackward)
       .reads(layer_.gateGradient, layer_.gates, layer_.topkIds, scores_)
       .writes(dLogits);
+  const int64_t splits = weightGradientSplits(c);
+  const BufferId partials =
+      own(builder_.workspace("router_partial_sums", routerDtype(), {splits, c.dModel, c.experts}));
   builder_.step("router_weight_gradient", Op::weightGradient)
       .reads(layer_.x, dLogits)
-      .writes(weightGradient_)
+      .writes(partials, weightGradient_)
       .dense(c.dModel, c.experts, c.tokens);
   builder_.step("router_input_gradient", Op::denseGemm)
       .reads(dLogits, weight_, layer_.inputGradient)

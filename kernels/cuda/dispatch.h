@@ -30,6 +30,8 @@ struct DispatchShape {
   int64_t slots() const { return tokens * topK; }
 };
 inline constexpr int32_t kMaxDispatchExperts = 1024;
+/// Blocks of the single kernel at most: what Plans count its workspace for.
+inline constexpr int64_t kMostDispatchBlocks = 4 * 132;
 
 /// The paper's four structures in device memory, int32: [R], [E+1], [R], [L, k]. Tokens ascend within an expert.
 struct DispatchIndex {

@@ -216,7 +216,7 @@ int gridBlocks(const DispatchShape& shape) {
                                            static_cast<int>(sharedBytes(shape))));
   MOEBLAZE_CUDA_CHECK(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&perProcessor, singleKernel, kThreads, sharedBytes(shape)));
-  const int64_t worth = std::max<int64_t>(1, shape.slots() / kLeastSlotsPerBlock);
+  const int64_t worth = std::clamp<int64_t>(shape.slots() / kLeastSlotsPerBlock, 1, kMostDispatchBlocks);
   return static_cast<int>(std::min<int64_t>(worth, static_cast<int64_t>(processors) * std::max(1, perProcessor)));
 }
 

@@ -1,27 +1,12 @@
 // Every system's Plan, run with its own buffers alone, against the definition of the layer.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <cctype>
 
-#include <algorithm>
-#include <cmath>
-
-#include "core/system.h"
-#include "kernels/executor.h"
+#include "tests/support/layer_case.h"
 
 namespace moeblaze {
 namespace {
 
-/// One layer to run: shape, routing as text or a hand-made table.
-struct Case {
-  std::string name;
-  MoeConfig config;
-  std::string routing = "balanced";
-  std::vector<int32_t> table{};
-};
-
-Routing routingOf(const Case& c) {
-  return c.table.empty() ? parseRouting(c.routing, c.config) : Routing::fromTable(c.config, c.table, c.name);
-}
+using Case = LayerCase;
 
 double tolerance(DType dtype) {
   if (dtype == DType::fp64) return 1e-10;
@@ -33,27 +18,6 @@ double gateTolerance(const std::string& system, DType dtype) {
   return system == "torch" && dtype == DType::bf16 ? 6e-3 : tolerance(dtype);
 }
 
-/// Every result of the Plan against the reference; `what` names the case in failures.
-void expectSame(const LayerResults& got, const LayerResults& reference, double limit, double gateLimit,
-                const std::string& what) {
-  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b, double most) {
-    ASSERT_EQ(a.size(), b.size()) << what << " " << name;
-    const double ratio = normRatio(a, b);
-    EXPECT_LE(ratio, most) << what << " " << name;
-    EXPECT_TRUE(std::isfinite(ratio)) << what << " " << name;
-  };
-  check("output", got.output, reference.output, limit);
-  check("dx", got.x, reference.x, limit);
-  check("dgates", got.gates, reference.gates, gateLimit);
-  check("dW1", got.w1, reference.w1, limit);
-  check("dW2", got.w2, reference.w2, limit);
-  check("dW3", got.w3, reference.w3, limit);
-  check("dW1.shared", got.sharedW1, reference.sharedW1, limit);
-  check("dW2.shared", got.sharedW2, reference.sharedW2, limit);
-  check("dW3.shared", got.sharedW3, reference.sharedW3, limit);
-  check("dWr", got.routerWeight, reference.routerWeight, limit);
-}
-
 void runCase(const Case& c, const std::string& system, bool withRouter = false) {
   const Routing routing = routingOf(c);
   LayerInputs inputs = makeInputs(c.config, routing, 7, withRouter);
@@ -62,17 +26,14 @@ void runCase(const Case& c, const std::string& system, bool withRouter = false) 
   const std::string what = system + " " + c.name + " " + std::string(name(c.config.activation)) + " " +
                            std::string(name(c.config.dtype)) + (withRouter ? " router" : "");
   ASSERT_THAT(checkPlan(plan), testing::IsEmpty()) << what;
-  // The reference takes the gates in the dtype the system multiplies by; torch casts them first.
-  for (const Buffer& buffer : plan.buffers)
-    if (buffer.name == "gates" || buffer.name == "slot_gates")
-      for (double& gate : inputs.gates) gate = roundTo(buffer.dtype, gate);
+  roundGates(plan, inputs);
   try {
     const Execution execution = executeOnHost(plan, inputs);
     EXPECT_EQ(execution.observedPerStep, bytesPerStep(plan)) << what;
     inputs.kept = execution.kept;
     EXPECT_EQ(std::ranges::count(execution.kept, 0), wasteOf(plan).droppedSlots) << what;
-    expectSame(execution.results, referenceLayer(inputs), tolerance(c.config.dtype),
-               gateTolerance(system, c.config.dtype), what);
+    expectSame(c.config, execution.results, referenceLayer(inputs),
+               {.all = tolerance(c.config.dtype), .gates = gateTolerance(system, c.config.dtype)}, what);
   } catch (const PlanFailure& failure) {
     FAIL() << what << ": " << failure.what();
   }
@@ -179,7 +140,8 @@ TEST(Router, TiesGoToTheLowerId) {
     for (int64_t slot = 0; slot < c.config.rows(); ++slot) ASSERT_EQ(inputs.topkIds[slot], slot % c.config.topK);
     const Routing routed = Routing::fromTable(c.config, inputs.topkIds, "ties");
     const Plan plan = buildPlan(c.config, routed, System::parse("moeblaze"), {.withRouter = true});
-    expectSame(executeOnHost(plan, inputs).results, referenceLayer(inputs), 1e-10, 1e-10, "ties");
+    expectSame(c.config, executeOnHost(plan, inputs).results, referenceLayer(inputs), {.all = 1e-10, .gates = 1e-10},
+               "ties");
   }
 }
 

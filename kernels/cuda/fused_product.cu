@@ -1,0 +1,77 @@
+// Grouped and dense products of the indexed path: rows, read through the index structure where they are tokens, times
+// their expert's matrix as it is stored, or its transpose.
+#include "kernels/cuda/epilogue.cuh"
+#include "kernels/cuda/gemm_operands.cuh"
+#include "kernels/cuda/steps.h"
+
+namespace moeblaze::cuda {
+namespace {
+
+template <typename T, bool kTransposed>
+struct ProductWork : RowWork<T, kTransposed, false> {
+  struct Params : RowProduct<T> {
+    RowTensor<T> out;
+    bool accumulates = false;  ///< adds to what is there
+  };
+
+  __device__ ProductWork(const Params& params, uint8_t*) : p(params), first(params.groups.begin(0)) {}
+
+  __device__ void finish(const Sums& sums, const Tile& tile) const {
+    const WarpPlace place;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int32_t row = tile.m * kTileM + place.row(i, half);
+        T* const target = p.out.at(tile.begin + row, first);
+#pragma unroll
+        for (int group = 0; group < 2; ++group) {
+          const int32_t column = tile.n * kTileN + place.across() * kWarpColumns + group * 32 + place.column();
+          const bool valid = row < tile.rows && column < p.n;
+          const UnpackedRow<T> old(loadChunk(target + column, valid && p.accumulates));
+          const auto value = [&](int j) {
+            const float* sum = sums[i][4 * group + j] + 2 * half;
+            const float2 before = old.pair(j);
+            return float2{sum[0] + before.x, sum[1] + before.y};
+          };
+          storeChunk(target + column, packRow<T>(value), valid);
+        }
+      }
+  }
+
+  const Params& p;
+  const int32_t first;
+};
+
+template <typename T, bool kTransposed>
+void launch(const BoundStep& step, Context& context) {
+  const auto weights = weightsOf(step.reads);
+  typename ProductWork<T, kTransposed>::Params params;
+  params.groups = groupsOf(step);
+  params.parts = static_cast<int32_t>(weights.size());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    params.a[i] = rowTensor<const T>(step, &step.data(i));
+    params.b[i] = weightTensor<const T>(step, *weights[i]);
+  }
+  const BoundOperand& out = step.out(0);
+  params.k = static_cast<int32_t>(step.data(0).columns());
+  params.n = static_cast<int32_t>(out.columns());
+  params.nTiles = ceilDivide(params.n, kTileN);
+  params.out = rowTensor<T>(step, &out);
+  for (const BoundOperand& read : step.reads) params.accumulates |= read.data == out.data;
+  launchGemm<ProductWork<T, kTransposed>>(params, context);
+}
+
+}  // namespace
+
+void fusedProduct(const BoundStep& step, Context& context) {
+  withElement(step.plan.config.dtype, [&]<typename T>(T) {
+    if (step.step.gemm.transposed) {
+      launch<T, true>(step, context);
+    } else {
+      launch<T, false>(step, context);
+    }
+  });
+}
+
+}  // namespace moeblaze::cuda

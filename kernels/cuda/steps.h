@@ -1,0 +1,48 @@
+#pragma once
+
+#include "kernels/bound_step.h"
+#include "kernels/cuda/context.h"
+
+namespace moeblaze::cuda {
+
+/// Why this backend cannot run the Plan, naming the Step; empty when it can.
+std::string whyNot(const Plan& plan);
+
+/// Launches one Step on the context's stream, without waiting for it unless the Plan says that the host does.
+void runStep(const BoundStep& step, Context& context);
+
+// One function for each kind of Step, in the file of its name. Operands are the Plan's; what each reads and writes is
+// told beside its Op.
+
+// index_ops.cu
+void sortIndex(const BoundStep& step, Context& context);
+void buildIndex(const BoundStep& step, Context& context);
+
+// row_ops.cu
+void moveRows(const BoundStep& step, Context& context);  ///< gather, scatter, scaleRows
+void gateGradient(const BoundStep& step, Context& context);
+
+// token_ops.cu
+void sumToTokens(const BoundStep& step, Context& context);  ///< scatterAdd, reduce, combine, reduceGradients
+
+// elementwise.cu
+void elementwise(const BoundStep& step, Context& context);
+
+// router.cu
+void route(const BoundStep& step, Context& context);
+void routeBackward(const BoundStep& step, Context& context);
+
+// router_products.cu: of mixed dtypes
+void routerProduct(const BoundStep& step, Context& context);
+
+// library_products.cpp: cuBLAS, one product an expert
+void libraryProduct(const BoundStep& step, Context& context);
+void libraryWeightGradient(const BoundStep& step, Context& context);
+
+// fused_*.cu: tensor-core kernels that read rows through the index structures
+void fusedUp(const BoundStep& step, Context& context);
+void fusedDownBackward(const BoundStep& step, Context& context);
+void fusedProduct(const BoundStep& step, Context& context);
+void fusedWeightGradient(const BoundStep& step, Context& context);
+
+}  // namespace moeblaze::cuda

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/system.h"
+#include "kernels/executor.h"
+
+namespace moeblaze {
+
+/// One layer to run: shape, routing as text or a hand-made table.
+struct LayerCase {
+  std::string name;
+  MoeConfig config;
+  std::string routing = "balanced";
+  std::vector<int32_t> table{};
+};
+
+inline Routing routingOf(const LayerCase& c) {
+  return c.table.empty() ? parseRouting(c.routing, c.config) : Routing::fromTable(c.config, c.table, c.name);
+}
+
+/// ‖got − reference‖/‖reference‖ a result may have.
+struct Tolerances {
+  double all = 0;
+  double gates = 0;
+  double row = 0;  ///< of the worst row of a matrix; 0: not looked at
+};
+
+/// Largest relative error of one row of `columns` numbers.
+inline double worstRow(const std::vector<double>& got, const std::vector<double>& reference, int64_t columns) {
+  double worst = 0;
+  for (size_t at = 0; at < got.size(); at += columns) {
+    const std::vector<double> a(got.begin() + at, got.begin() + at + columns);
+    const std::vector<double> b(reference.begin() + at, reference.begin() + at + columns);
+    worst = std::max(worst, normRatio(a, b));
+  }
+  return worst;
+}
+
+/// Every result against the reference; `what` names the case in failures.
+inline void expectSame(const MoeConfig& config, const LayerResults& got, const LayerResults& reference,
+                       Tolerances limits, const std::string& what) {
+  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b, double most,
+                         int64_t columns) {
+    ASSERT_EQ(a.size(), b.size()) << what << " " << name;
+    const double ratio = normRatio(a, b);
+    EXPECT_LE(ratio, most) << what << " " << name;
+    EXPECT_TRUE(std::isfinite(ratio)) << what << " " << name;
+    if (limits.row > 0 && columns > 0) {
+      EXPECT_LE(worstRow(a, b, columns), limits.row) << what << " worst row of " << name;
+    }
+  };
+  const int64_t d = config.dModel, h = config.dFf, hs = config.sharedWidth();
+  check("output", got.output, reference.output, limits.all, d);
+  check("dx", got.x, reference.x, limits.all, d);
+  check("dgates", got.gates, reference.gates, limits.gates, 0);
+  check("dW1", got.w1, reference.w1, limits.all, h);
+  check("dW2", got.w2, reference.w2, limits.all, h);
+  check("dW3", got.w3, reference.w3, limits.all, d);
+  check("dW1.shared", got.sharedW1, reference.sharedW1, limits.all, hs);
+  check("dW2.shared", got.sharedW2, reference.sharedW2, limits.all, hs);
+  check("dW3.shared", got.sharedW3, reference.sharedW3, limits.all, d);
+  check("dWr", got.routerWeight, reference.routerWeight, limits.all, 0);
+}
+
+/// The gates as the system multiplies by them: in the dtype of its buffer; torch casts them first.
+inline void roundGates(const Plan& plan, LayerInputs& inputs) {
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.name == "gates" || buffer.name == "slot_gates")
+      for (double& gate : inputs.gates) gate = roundTo(buffer.dtype, gate);
+}
+
+}  // namespace moeblaze
