@@ -15,6 +15,9 @@ std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app);
 /// `dispatch`: index structures built on a GPU, three ways.
 std::function<void(std::ostream& out)> addBenchDispatch(CLI::App& app);
 
+/// `gemm`: each Step of a layer on a GPU beside the library's products.
+std::function<void(std::ostream& out)> addBenchGemm(CLI::App& app);
+
 /// moeblaze-bench's main, callable from tests.
 int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 

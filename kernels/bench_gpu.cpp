@@ -123,6 +123,7 @@ class LayerRounds {
             {"system", plan.system},
             {"backend", "cuda"},
             {"gpu", context.gpu()},
+            {"kernels", context.usesWgmma() ? "wgmma" : "mma.sync"},
             {"dtype", name(plan.config.dtype)},
             {"tokens", plan.config.tokens},
             {"repeats", std::ssize(times.forward)},
@@ -164,6 +165,7 @@ bool repeat(int64_t repeats, const std::function<void(bool counts)>& round) {
 
 std::vector<Record> benchLayerOnGpu(const GpuBench& bench) {
   Context context(bench.device);
+  context.setPortable(bench.portable);
   LayerRounds rounds(bench, context);
   std::vector<Record> records;
   if (!repeat(bench.repeats, [&](bool counts) { rounds.run(counts); })) return records;
@@ -173,6 +175,7 @@ std::vector<Record> benchLayerOnGpu(const GpuBench& bench) {
 
 std::vector<Record> benchProductsOnGpu(const GpuBench& bench) {
   Context context(bench.device);
+  context.setPortable(bench.portable);
   const Plan& plan = bench.plans.front();
   Stopwatch own(context), library(context);
   SquareProduct square(context);
@@ -211,6 +214,7 @@ std::vector<Record> benchProductsOnGpu(const GpuBench& bench) {
     records.push_back({{"config", plan.config.name},
                        {"system", plan.system},
                        {"gpu", context.gpu()},
+                       {"kernels", context.usesWgmma() ? "wgmma" : "mma.sync"},
                        {"step", step.name},
                        {"m", step.gemm.m},
                        {"n", step.gemm.n},

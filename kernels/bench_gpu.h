@@ -16,6 +16,7 @@ struct GpuBench {
   int device = 0;
   int64_t repeats = 1;
   bool forwardOnly = false;
+  bool portable = false;  ///< kernels of any GPU, where there are some for this one
 };
 
 /// Medians of each Plan's forward and backward, taken in turn with two references, a square library product and the

@@ -24,6 +24,7 @@ struct Options {
   std::string backend = "host";
   std::string dtype;
   std::string device = "0";
+  bool portable = false;
   std::string repeat = "";
   bool forwardOnly = false;
 };
@@ -147,7 +148,8 @@ void runOnCuda(const Layer& layer, const Options& options, int64_t repeats, std:
                        .routing = layer.routing,
                        .device = static_cast<int>(parseCount("--device", options.device, 0, kMostDevices)),
                        .repeats = repeats,
-                       .forwardOnly = options.forwardOnly};
+                       .forwardOnly = options.forwardOnly,
+                       .portable = options.portable};
   for (Record& record : benchLayerOnGpu(bench)) records.push_back(std::move(record));
 }
 
@@ -234,6 +236,8 @@ std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app) {
   command->add_option("--dtype", options->dtype, "bf16, fp16, fp32 or fp64 (default: the config's)")
       ->type_name("DTYPE");
   command->add_option("--device", options->device, "GPU to run on")->capture_default_str()->type_name("N");
+  command->add_flag("--portable", options->portable,
+                    "Kernels that any GPU from sm_80 on runs, not those for this one (cuda)");
   command->add_flag("--forward", options->forwardOnly, "Forward only (cuda)");
   addRepeat(*command, options->repeat);
   options->output.addTo(*command);

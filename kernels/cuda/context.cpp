@@ -41,6 +41,7 @@ void Context::inspect() {
   gpu_ = properties.name;
   processors_ = properties.multiProcessorCount;
   sharedBytes_ = static_cast<int>(properties.sharedMemPerBlockOptin);
+  isHopper_ = properties.major == 9 && properties.minor == 0;
 }
 
 Context::~Context() {

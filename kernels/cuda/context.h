@@ -39,6 +39,9 @@ class Context {
   int processors() const { return processors_; }
   /// Bytes of shared memory one block may have.
   int sharedBytes() const { return sharedBytes_; }
+  /// Whether kernels for Hopper's tensor cores run: on compute capability 9.0, unless told to use the portable ones.
+  bool usesWgmma() const { return isHopper_ && !portable_; }
+  void setPortable(bool portable) { portable_ = portable; }
   const std::string& gpu() const { return gpu_; }
 
   /// cuBLAS on the stream, its workspace (32 MiB, NVIDIA's advice for Hopper) given to it once.
@@ -69,6 +72,7 @@ class Context {
   std::byte* grow(Block& block, size_t bytes);
 
   int device_ = 0, processors_ = 0, sharedBytes_ = 0;
+  bool isHopper_ = false, portable_ = false;
   std::string gpu_;
   cudaStream_t stream_ = nullptr;
   bool ownsStream_ = false;

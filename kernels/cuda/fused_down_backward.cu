@@ -11,21 +11,26 @@ namespace {
 
 /// Columns of one partial sum of the gate gradient; what the Plan's parts count.
 constexpr int kPartColumns = 128;
+/// Columns of which a warp sums a row by itself, and such groups in a tile.
+constexpr int kGroupColumns = 64, kColumnGroups = kTileN / kGroupColumns;
 
-template <typename T, Activation kActivation>
-struct DownBackwardWork : RowWork<T, true, false> {
+template <typename T>
+struct DownBackwardParams : RowProduct<T> {
+  RowTensor<const T> projectionA, projectionB;
+  RowTensor<T> aGradient, bGradient, scaledY;
+  Numbers gates;           ///< [R]; none for shared experts
+  float* parts = nullptr;  ///< [R, partsPerRow]; none for shared experts
+  int32_t partsPerRow = 0;
+};
+
+template <typename T, Activation kActivation, class Engine>
+struct DownBackwardWork : RowWork<T, Engine, true, false> {
   static constexpr bool kGated = isGated(kActivation);
-
-  struct Params : RowProduct<T> {
-    RowTensor<const T> projectionA, projectionB;
-    RowTensor<T> aGradient, bGradient, scaledY;
-    Numbers gates;           ///< [R]; none for shared experts
-    float* parts = nullptr;  ///< [R, partsPerRow]; none for shared experts
-    int32_t partsPerRow = 0;
-  };
+  using Params = DownBackwardParams<T>;
+  using Place = typename Engine::Place;
 
   static __host__ __device__ constexpr int extraBytes(int) {
-    return kTileM * kWarpsAcross * static_cast<int>(sizeof(float));
+    return kTileM * kColumnGroups * static_cast<int>(sizeof(float));
   }
 
   __device__ DownBackwardWork(const Params& params, uint8_t* extra)
@@ -43,34 +48,33 @@ struct DownBackwardWork : RowWork<T, true, false> {
   }
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
-    const WarpPlace place;
-    const auto columnOf = [&](int group) {
-      return tile.n * kTileN + place.across() * kWarpColumns + group * 32 + place.column();
-    };
+    constexpr int kChunks = Place::template kChunksOf<false>, kAhead = 4;
+    const Place place;
+    float gateGradient = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      uint4 a[2][2], b[2][2];
+    for (int batch = 0; batch < Place::kRows * kChunks; batch += kAhead) {
+      uint4 a[kAhead], b[kAhead];  // read together, to wait for memory once
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
+      for (int i = 0; i < kAhead; ++i) {
+        const int32_t row = tile.m * kTileM + place.row((batch + i) / kChunks);
+        const int32_t column = tile.n * kTileN + place.template column<false>((batch + i) % kChunks);
+        const bool valid = row < tile.rows && column < p.n;
+        a[i] = loadChunk(p.projectionA.at(tile.begin + row, first) + column, valid);
+        if (kGated) b[i] = loadChunk(p.projectionB.at(tile.begin + row, first) + column, valid);
+      }
 #pragma unroll
-        for (int group = 0; group < 2; ++group) {
-          const int32_t row = tile.m * kTileM + place.row(i, half);
-          const bool valid = row < tile.rows && columnOf(group) < p.n;
-          a[half][group] = loadChunk(p.projectionA.at(tile.begin + row, first) + columnOf(group), valid);
-          if (kGated) b[half][group] = loadChunk(p.projectionB.at(tile.begin + row, first) + columnOf(group), valid);
-        }
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int32_t row = tile.m * kTileM + place.row(i, half);
+      for (int i = 0; i < kAhead; ++i) {
+        const int r = (batch + i) / kChunks, c = (batch + i) % kChunks;
+        const int32_t row = tile.m * kTileM + place.row(r), inTile = place.template column<false>(c);
+        const bool valid = row < tile.rows && tile.n * kTileN + inTile < p.n;
         const float gate = p.gates.data != nullptr && row < tile.rows ? p.gates.load(tile.begin + row) : 1.0f;
-        float gateGradient = 0;
-#pragma unroll
-        for (int group = 0; group < 2; ++group)
-          gateGradient += store(tile.begin + row, columnOf(group), row < tile.rows && columnOf(group) < p.n, gate,
-                                sums[i] + 4 * group, half, a[half][group], b[half][group]);
+        gateGradient += store(tile.begin + row, tile.n * kTileN + inTile, valid, gate,
+                              Place::template first<false>(sums, r, c), Place::half(r), a[i], b[i]);
+        if (c % 2 == 0) continue;  // two chunks make the 64 columns that one number is kept of
         gateGradient += __shfl_xor_sync(0xffffffffu, gateGradient, 1);
         gateGradient += __shfl_xor_sync(0xffffffffu, gateGradient, 2);
-        if (place.lane % 4 == 0) rowSums[place.row(i, half) * kWarpsAcross + place.across()] = gateGradient;
+        if (place.lane % 4 == 0) rowSums[place.row(r) * kColumnGroups + inTile / kGroupColumns] = gateGradient;
+        gateGradient = 0;
       }
     }
     if (p.parts != nullptr) storeParts(tile);
@@ -93,8 +97,8 @@ struct DownBackwardWork : RowWork<T, true, false> {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const float2 a = aRow.pair(j), b = bRow.pair(j);
-      element(g[j][2 * half], a.x, b.x, aGradient[j].x, bGradient[j].x, scaledY[j].x);
-      element(g[j][2 * half + 1], a.y, b.y, aGradient[j].y, bGradient[j].y, scaledY[j].y);
+      element(pairOf(g, j, half).x, a.x, b.x, aGradient[j].x, bGradient[j].x, scaledY[j].x);
+      element(pairOf(g, j, half).y, a.y, b.y, aGradient[j].y, bGradient[j].y, scaledY[j].y);
     }
     storeChunk(p.aGradient.at(row, first) + column, packRow<T>([&](int j) { return aGradient[j]; }), valid);
     if (kGated) storeChunk(p.bGradient.at(row, first) + column, packRow<T>([&](int j) { return bGradient[j]; }), valid);
@@ -104,25 +108,30 @@ struct DownBackwardWork : RowWork<T, true, false> {
 
   __device__ void storeParts(const Tile& tile) const {
     __syncthreads();
-    constexpr int kPartsPerTile = kTileN / kPartColumns, kWarpsPerPart = kWarpsAcross / kPartsPerTile;
-    const int32_t inTile = static_cast<int32_t>(threadIdx.x) % kTileM,
-                  part = static_cast<int32_t>(threadIdx.x) / kTileM;
+    constexpr int kPartsPerTile = kTileN / kPartColumns;
+    static_assert(kPartColumns == 2 * kGroupColumns && kGemmThreads == kTileM * kPartsPerTile);
+    const int32_t inTile = static_cast<int32_t>(threadIdx.x) % kTileM;
+    const int32_t part = static_cast<int32_t>(threadIdx.x) / kTileM;
     const int32_t row = tile.m * kTileM + inTile, at = tile.n * kPartsPerTile + part;
     if (row >= tile.rows || at >= p.partsPerRow) return;
-    const float* sums = rowSums + inTile * kWarpsAcross + part * kWarpsPerPart;
+    const float* sums = rowSums + inTile * kColumnGroups + 2 * part;
     p.parts[static_cast<int64_t>(tile.begin + row) * p.partsPerRow + at] = sums[0] + sums[1];
-    static_assert(kWarpsPerPart == 2 && kGemmThreads == kTileM * kPartsPerTile);
   }
 
   const Params& p;
   const int32_t first;
-  float* const rowSums;  ///< [kTileM, kWarpsAcross]
+  float* const rowSums;  ///< [kTileM, kColumnGroups]
+};
+
+template <typename T, Activation kActivation>
+struct DownBackwardOn {
+  template <class Engine>
+  using Work = DownBackwardWork<T, kActivation, Engine>;
 };
 
 template <typename T, Activation kActivation>
 void launch(const BoundStep& step, Context& context) {
-  using Work = DownBackwardWork<T, kActivation>;
-  typename Work::Params params;
+  DownBackwardParams<T> params;
   params.groups = groupsOf(step);
   params.a[0] = rowTensor<const T>(step, &step.data(0));
   params.b[0] = weightTensor<const T>(step, *weightsOf(step.reads).front());
@@ -139,7 +148,7 @@ void launch(const BoundStep& step, Context& context) {
     params.parts = reinterpret_cast<float*>(parts->data);
     params.partsPerRow = static_cast<int32_t>(parts->columns());
   }
-  launchGemm<Work>(params, context);
+  launchOnBestEngine<DownBackwardOn<T, kActivation>::template Work>(params, context);
 }
 
 }  // namespace

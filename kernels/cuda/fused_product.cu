@@ -7,36 +7,38 @@
 namespace moeblaze::cuda {
 namespace {
 
-template <typename T, bool kTransposed>
-struct ProductWork : RowWork<T, kTransposed, false> {
-  struct Params : RowProduct<T> {
-    RowTensor<T> out;
-    bool accumulates = false;  ///< adds to what is there
-  };
+template <typename T>
+struct ProductParams : RowProduct<T> {
+  RowTensor<T> out;
+  bool accumulates = false;  ///< adds to what is there
+};
+
+template <typename T, bool kTransposed, class Engine>
+struct ProductWork : RowWork<T, Engine, kTransposed, false> {
+  using Params = ProductParams<T>;
+  using Place = typename Engine::Place;
 
   __device__ ProductWork(const Params& params, uint8_t*) : p(params), first(params.groups.begin(0)) {}
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
-    const WarpPlace place;
+    const Place place;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int r = 0; r < Place::kRows; ++r) {
+      const int32_t row = tile.m * kTileM + place.row(r);
+      T* const target = p.out.at(tile.begin + row, first);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int32_t row = tile.m * kTileM + place.row(i, half);
-        T* const target = p.out.at(tile.begin + row, first);
-#pragma unroll
-        for (int group = 0; group < 2; ++group) {
-          const int32_t column = tile.n * kTileN + place.across() * kWarpColumns + group * 32 + place.column();
-          const bool valid = row < tile.rows && column < p.n;
-          const UnpackedRow<T> old(loadChunk(target + column, valid && p.accumulates));
-          const auto value = [&](int j) {
-            const float* sum = sums[i][4 * group + j] + 2 * half;
-            const float2 before = old.pair(j);
-            return float2{sum[0] + before.x, sum[1] + before.y};
-          };
-          storeChunk(target + column, packRow<T>(value), valid);
-        }
+      for (int c = 0; c < Place::template kChunksOf<false>; ++c) {
+        const int32_t column = tile.n * kTileN + place.template column<false>(c);
+        const bool valid = row < tile.rows && column < p.n;
+        const float(*const fragments)[4] = Place::template first<false>(sums, r, c);
+        const UnpackedRow<T> old(loadChunk(target + column, valid && p.accumulates));
+        const auto value = [&](int j) {
+          const float2 sum = pairOf(fragments, j, Place::half(r)), before = old.pair(j);
+          return float2{sum.x + before.x, sum.y + before.y};
+        };
+        storeChunk(target + column, packRow<T>(value), valid);
       }
+    }
   }
 
   const Params& p;
@@ -44,9 +46,15 @@ struct ProductWork : RowWork<T, kTransposed, false> {
 };
 
 template <typename T, bool kTransposed>
+struct ProductOn {
+  template <class Engine>
+  using Work = ProductWork<T, kTransposed, Engine>;
+};
+
+template <typename T, bool kTransposed>
 void launch(const BoundStep& step, Context& context) {
   const auto weights = weightsOf(step.reads);
-  typename ProductWork<T, kTransposed>::Params params;
+  ProductParams<T> params;
   params.groups = groupsOf(step);
   params.parts = static_cast<int32_t>(weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -59,7 +67,7 @@ void launch(const BoundStep& step, Context& context) {
   params.nTiles = ceilDivide(params.n, kTileN);
   params.out = rowTensor<T>(step, &out);
   for (const BoundOperand& read : step.reads) params.accumulates |= read.data == out.data;
-  launchGemm<ProductWork<T, kTransposed>>(params, context);
+  launchOnBestEngine<ProductOn<T, kTransposed>::template Work>(params, context);
 }
 
 }  // namespace

@@ -8,44 +8,46 @@
 namespace moeblaze::cuda {
 namespace {
 
-template <typename T, Activation kActivation>
-struct UpWork : RowWork<T, false, isGated(kActivation)> {
-  static constexpr bool kGated = isGated(kActivation);
-  static constexpr int kColumns = kGated ? kTileN / 2 : kTileN;  ///< of Y in a tile
+template <typename T>
+struct UpParams : RowProduct<T> {
+  RowTensor<T> projectionA, projectionB, y;  ///< any of them absent where nobody reads it
+};
 
-  struct Params : RowProduct<T> {
-    RowTensor<T> projectionA, projectionB, y;  ///< any of them absent where nobody reads it
-  };
+/// Columns of Y in a tile.
+template <Activation kActivation>
+constexpr int kColumnsOf = isGated(kActivation) ? kTileN / 2 : kTileN;
+
+template <typename T, Activation kActivation, class Engine>
+struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
+  static constexpr bool kGated = isGated(kActivation);
+  using Params = UpParams<T>;
+  using Place = typename Engine::Place;
 
   __device__ UpWork(const Params& params, uint8_t*) : p(params), first(params.groups.begin(0)) {}
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
-    const WarpPlace place;
+    const Place place;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int r = 0; r < Place::kRows; ++r)
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int group = 0; group < (kGated ? 1 : 2); ++group) {
-          const int32_t row = tile.m * kTileM + place.row(i, half);
-          const int32_t column =
-              tile.n * kColumns + place.across() * (kColumns / kWarpsAcross) + group * 32 + place.column();
-          store(tile.begin + row, column, row < tile.rows && column < p.n, sums[i] + 4 * group, sums[i] + 4, half);
-        }
+      for (int c = 0; c < Place::template kChunksOf<kGated>; ++c) {
+        const int32_t row = tile.m * kTileM + place.row(r);
+        const int32_t column = tile.n * kColumnsOf<kActivation> + place.template column<kGated>(c);
+        store(tile.begin + row, column, row < tile.rows && column < p.n, Place::template first<kGated>(sums, r, c),
+              Place::second(sums, r, c), Place::half(r));
+      }
   }
 
-  /// 32 columns of one row, a from four fragments and b from four others.
+  /// 32 columns of one row.
   __device__ void store(int32_t row, int32_t column, bool valid, const float (*a)[4], const float (*b)[4],
                         int half) const {
-    const auto pairOf = [half](const float(*sums)[4]) {
-      return [=](int j) { return float2{sums[j][2 * half], sums[j][2 * half + 1]}; };
-    };
-    if (p.projectionA.data != nullptr) storeChunk(p.projectionA.at(row, first) + column, packRow<T>(pairOf(a)), valid);
+    if (p.projectionA.data != nullptr)
+      storeChunk(p.projectionA.at(row, first) + column, packRow<T>([&](int j) { return pairOf(a, j, half); }), valid);
     if (kGated && p.projectionB.data != nullptr)
-      storeChunk(p.projectionB.at(row, first) + column, packRow<T>(pairOf(b)), valid);
+      storeChunk(p.projectionB.at(row, first) + column, packRow<T>([&](int j) { return pairOf(b, j, half); }), valid);
     if (p.y.data == nullptr) return;
     const auto y = [&](int j) {
-      const float2 left = pairOf(a)(j), right = kGated ? pairOf(b)(j) : float2{1.0f, 1.0f};
+      const float2 left = pairOf(a, j, half), right = kGated ? pairOf(b, j, half) : float2{1.0f, 1.0f};
       return float2{activate<kActivation>(left.x) * right.x, activate<kActivation>(left.y) * right.y};
     };
     storeChunk(p.y.at(row, first) + column, packRow<T>(y), valid);
@@ -56,20 +58,25 @@ struct UpWork : RowWork<T, false, isGated(kActivation)> {
 };
 
 template <typename T, Activation kActivation>
+struct UpOn {
+  template <class Engine>
+  using Work = UpWork<T, kActivation, Engine>;
+};
+
+template <typename T, Activation kActivation>
 void launch(const BoundStep& step, Context& context) {
-  using Work = UpWork<T, kActivation>;
   const auto weights = weightsOf(step.reads);
-  typename Work::Params params;
+  UpParams<T> params;
   params.groups = groupsOf(step);
   params.a[0] = rowTensor<const T>(step, &step.data(0));
   for (size_t i = 0; i < weights.size(); ++i) params.b[i] = weightTensor<const T>(step, *weights[i]);
   params.k = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(weights[0]->columns());
-  params.nTiles = ceilDivide(params.n, Work::kColumns);
+  params.nTiles = ceilDivide(params.n, kColumnsOf<kActivation>);
   params.projectionA = rowTensor<T>(step, step.written(Use::a));
   params.projectionB = rowTensor<T>(step, step.written(Use::b));
   params.y = rowTensor<T>(step, step.written(Use::y));
-  launchGemm<Work>(params, context);
+  launchOnBestEngine<UpOn<T, kActivation>::template Work>(params, context);
 }
 
 }  // namespace

@@ -30,68 +30,103 @@ class ReductionLoader {
   static __device__ int blocksOf(const ReductionProduct<T>&, const Tile& tile) { return ceilDivide(tile.rows, kTileK); }
 
   __device__ void begin(const Tile& tile) {
-    tile_ = tile;
-    fetch(0);
+    const CopyLane lane;
+    const int32_t result = tile.n / p_.nTilesEach, m = tile.m * kTileM, n = (tile.n - result * p_.nTilesEach) * kTileN;
+    const RowTensor<const T>& right = p_.right[result];
+    leftMask_ = maskOf<kTileM>(m, p_.m), rightMask_ = maskOf<kTileN>(n, p_.n);
+    left_ = p_.left.data + m + lane.column();
+    right_ = right.data + n + lane.column();
+    left_ -= (p_.left.local ? first_ : 0) * p_.left.pitch;
+    right_ -= (right.local ? first_ : 0) * right.pitch;
+    rightGathered_ = right.gather != nullptr;
+    rightPitch_ = static_cast<uint32_t>(right.pitch / kVector);
+    row_ = tile.begin + lane.row, end_ = tile.begin + tile.rows;
+    fetch();
+    take();
   }
 
+  __device__ void next() { take(); }
+
   template <int kPiece>
-  __device__ void load(uint32_t target, int stage, int block) {
+  __device__ void load(uint32_t target, int stage) {
     if constexpr (kPiece == 0) {
       if (kScaled && threadIdx.x < kTileK) gates_[stage * kTileK + threadIdx.x] = gate_;
-      tokens_[0] = next_[0], tokens_[1] = next_[1];
-      fetch(block + 1);
-      loadPanels(target, p_.left, block, tile_.m * kTileM, p_.m, 0);
+      loadPanels<0, kTileM / kPanelColumns>(target, left_, p_.left.gather != nullptr,
+                                            static_cast<uint32_t>(p_.left.pitch / kVector), leftMask_);
     } else {
-      const int32_t result = tile_.n / p_.nTilesEach, n = tile_.n - result * p_.nTilesEach;
-      loadPanels(target + kTileABytes, p_.right[result], block, n * kTileN, p_.n, (kPiece - 1) * 2);
+      constexpr int kPanels = kTileN / kPanelColumns / 2;
+      loadPanels<(kPiece - 1) * kPanels, kPanels>(target + kTileABytes, right_, rightGathered_, rightPitch_,
+                                                  rightMask_);
     }
   }
 
  private:
   static constexpr int kRows = kTileK / kRowsAtOnce;
 
-  __device__ void fetch(int block) {
-    const CopyLane lane;
+  template <int kColumns>
+  static __device__ uint32_t maskOf(int32_t column, int32_t columns) {
+    uint32_t mask = 0;
+#pragma unroll
+    for (int i = 0; i < kColumns / kPanelColumns; ++i)
+      mask |= static_cast<uint32_t>(column + i * kPanelColumns + CopyLane().column() < columns) << i;
+    return mask;
+  }
+
+  /// Tokens and gates of the block from row_ on.
+  __device__ void fetch() {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int32_t row = block * kTileK + lane.row + i * kRowsAtOnce;
-      next_[i] = p_.gather != nullptr && row < tile_.rows ? p_.gather[tile_.begin + row] : 0;
+      const int32_t row = row_ + i * kRowsAtOnce;
+      nextTokens_[i] = p_.gather != nullptr && row < end_ ? p_.gather[row] : 0;
     }
     if constexpr (kScaled) {
-      const int32_t row = block * kTileK + static_cast<int32_t>(threadIdx.x);
-      if (threadIdx.x < kTileK) gate_ = row < tile_.rows ? p_.gates.load(tile_.begin + row) : 0.0f;
+      const int32_t row = row_ - CopyLane().row + static_cast<int32_t>(threadIdx.x);
+      if (threadIdx.x < kTileK) nextGate_ = row < end_ ? p_.gates.load(row) : 0.0f;
     }
   }
 
-  /// Two panels of 64 columns, from `panel` on, of the operand's columns from `column` on.
-  __device__ void loadPanels(uint32_t target, const RowTensor<const T>& operand, int block, int32_t column,
-                             int32_t columns, int panel) const {
+  /// Makes the fetched block the current one and fetches the next.
+  __device__ void take() {
+    now_ = row_;
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) tokens_[i] = nextTokens_[i];
+    gate_ = nextGate_;
+    row_ += kTileK;
+    fetch();
+  }
+
+  /// Panels of 64 columns each.
+  template <int kFirst, int kCount>
+  __device__ void loadPanels(uint32_t target, const T* source, bool gathered, uint32_t pitch, uint32_t mask) const {
     const CopyLane lane;
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int32_t row = block * kTileK + lane.row + i * kRowsAtOnce;
-      const int64_t source = operand.gather != nullptr ? tokens_[i] : tile_.begin + row - (operand.local ? first_ : 0);
+      const int32_t row = now_ + i * kRowsAtOnce;
+      const uint32_t from = static_cast<uint32_t>(gathered ? tokens_[i] : row);
+      const uint4* const at = reinterpret_cast<const uint4*>(source) + static_cast<uint64_t>(from) * pitch;
+      const uint32_t valid = row < end_ ? mask : 0;
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const int32_t at = column + (panel + j) * kPanelColumns + lane.column();
-        const bool valid = row < tile_.rows && at < columns;
-        copyAsync(target + (panel + j) * kPanelBytes + lane.target() + i * kCopyPitch,
-                  valid ? operand.data + source * operand.pitch + at : operand.data, valid);
-      }
+      for (int j = kFirst; j < kFirst + kCount; ++j)
+        copyAsync(target + j * kPanelBytes + lane.target() + i * kCopyPitch, at + j * kChunks, valid >> j & 1);
     }
   }
 
   const ReductionProduct<T>& p_;
   int32_t first_;
   float* gates_;  ///< [stages, kTileK]
-  Tile tile_;
-  int32_t tokens_[kRows] = {}, next_[kRows] = {};
-  float gate_ = 0;
+  const T *left_ = nullptr, *right_ = nullptr;
+  uint32_t leftMask_ = 0, rightMask_ = 0, rightPitch_ = 0;
+  bool rightGathered_ = false;
+  int32_t now_ = 0, row_ = 0, end_ = 0;  ///< the thread's first row of this block and of the next; the group's end
+  int32_t tokens_[kRows] = {}, nextTokens_[kRows] = {};
+  float gate_ = 0, nextGate_ = 0;
 };
 
-template <typename T, bool kWithGates>
+template <typename T, bool kWithGates, class ItsEngine>
 struct ReductionWork {
   using Element = T;
+  using Engine = ItsEngine;
+  using Place = typename Engine::Place;
   using Params = ReductionProduct<T>;
   using Tiles = ReductionTiles;
   using Loader = ReductionLoader<T, kWithGates>;
@@ -116,27 +151,28 @@ struct ReductionWork {
   __device__ void prepare(const Tile&) const {}
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
-    const WarpPlace place;
+    const Place place;
     const int32_t result = tile.n / p.nTilesEach, n = (tile.n - result * p.nTilesEach) * kTileN;
     T* const matrix = p.out[result].of(tile.group);
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int r = 0; r < Place::kRows; ++r)
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int group = 0; group < 2; ++group) {
-          const int32_t row = tile.m * kTileM + place.row(i, half);
-          const int32_t column = n + place.across() * kWarpColumns + group * 32 + place.column();
-          const auto value = [&](int j) {
-            const float* sum = sums[i][4 * group + j] + 2 * half;
-            return float2{sum[0], sum[1]};
-          };
-          storeChunk(matrix + row * p.out[result].pitch + column, packRow<T>(value), row < p.m && column < p.n);
-        }
+      for (int c = 0; c < Place::template kChunksOf<false>; ++c) {
+        const int32_t row = tile.m * kTileM + place.row(r), column = n + place.template column<false>(c);
+        const float(*const fragments)[4] = Place::template first<false>(sums, r, c);
+        storeChunk(matrix + row * p.out[result].pitch + column,
+                   packRow<T>([&](int j) { return pairOf(fragments, j, Place::half(r)); }), row < p.m && column < p.n);
+      }
   }
 
   const Params& p;
   const float* const gates;  ///< [stages, kTileK]
+};
+
+template <typename T>
+struct ReductionOn {
+  template <class Engine>
+  using Work = ReductionWork<T, false, Engine>;
 };
 
 template <typename T>
@@ -156,9 +192,9 @@ void launch(const BoundStep& step, Context& context) {
   params.nTilesEach = ceilDivide(params.n, kTileN);
   if (const BoundOperand* gates = step.read(Use::gates)) {
     params.gates = {gates->data, gates->buffer->dtype};
-    launchGemm<ReductionWork<T, true>>(params, context);
+    launchGemm<ReductionWork<T, true, MmaEngine>>(params, context);
   } else {
-    launchGemm<ReductionWork<T, false>>(params, context);
+    launchOnBestEngine<ReductionOn<T>::template Work>(params, context);
   }
 }
 

@@ -61,27 +61,30 @@ inline Groups groupsOf(const BoundStep& step) {
           .count = gemm.experts};
 }
 
-/// Which part of a block this thread copies: the same chunk of every kRowsAtOnce-th row.
+/// Which part of a block this thread copies: the same 16 bytes of every kRowsAtOnce-th row.
 struct CopyLane {
   int row = static_cast<int>(threadIdx.x) / kChunks, chunk = static_cast<int>(threadIdx.x) % kChunks;
-  /// Its place in shared memory; rows further down lie kRowsAtOnce·kRowBytes apart.
+  /// Its place in shared memory; rows further down lie kCopyPitch apart.
   __device__ uint32_t target() const { return swizzled(row, chunk); }
   __device__ int column() const { return chunk * kVector; }
 };
-inline constexpr int kCopyPitch = kRowsAtOnce * kRowBytes;
+
+/// Offsets of rows are kept in units of 16 bytes, so that 32 bits reach 64 GiB.
+inline constexpr int64_t kMostRowElements = int64_t{1} << 35;
 
 /// What the host gives a product whose rows are grouped: Σ over parts of rows [n_e, k] times the group's matrix.
 template <typename T>
 struct RowProduct {
   Groups groups;
-  RowTensor<const T> a[2];
+  RowTensor<const T> a[2];  ///< of one pitch
   WeightTensor<const T> b[2];
   int32_t parts = 1;     ///< of the reduction, one operand pair each; a paired product has one A and both B
   int32_t k = 0, n = 0;  ///< of one part; columns of one matrix
   int32_t nTiles = 0;
 };
 
-/// Copies A's rows, fixed for a tile, and B's block.
+/// Copies A's rows, fixed for a tile, and B's block. Everything that a tile does not change is worked out when it
+/// begins: a block costs little more than its copies.
 template <typename T, bool kBByK, bool kPaired>
 class RowLoader {
  public:
@@ -93,86 +96,115 @@ class RowLoader {
 
   __device__ void begin(const Tile& tile) {
     const CopyLane lane;
+    aMask_ = bMask_ = 0;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < kARows; ++i) {
       const int32_t row = tile.m * kTileM + lane.row + i * kRowsAtOnce;
-      rows_[i] = row < tile.rows ? static_cast<int32_t>(p_.a[0].rowOf(tile.begin + row, first_)) : -1;
+      rows_[i] = row < tile.rows
+                     ? static_cast<uint32_t>(p_.a[0].rowOf(tile.begin + row, first_) * p_.a[0].pitch / kVector)
+                     : 0;
+      aMask_ |= static_cast<uint32_t>(row < tile.rows) << i;
     }
     group_ = tile.group;
-    n_ = tile.n;
+    n_ = tile.n * kColumns;
+    if constexpr (kBByK) {
+#pragma unroll
+      for (int i = 0; i < kBRows; ++i) bMask_ |= static_cast<uint32_t>(n_ + lane.row + i * kRowsAtOnce < p_.n) << i;
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPanels; ++i)
+        bMask_ |= static_cast<uint32_t>(n_ + i * kPanelColumns + lane.column() < p_.n) << i;
+    }
+    startPart(0);
+  }
+
+  __device__ void next() {
+    left_ -= kTileK;
+    if (left_ <= 0) return startPart(1);
+    a_ += kTileK;
+    b_ += kBByK ? kTileK : kTileK * p_.b[0].pitch;
+    if constexpr (kPaired) second_ += kTileK * p_.b[0].pitch;
   }
 
   template <int kPiece>
-  __device__ void load(uint32_t stage, int, int block) const {
-    const int perPart = ceilDivide(p_.k, kTileK);
-    const int part = p_.parts == 2 && block >= perPart ? 1 : 0;
-    const int k = (block - part * perPart) * kTileK;
+  __device__ void load(uint32_t stage, int) const {
     if constexpr (kPiece == 0) {
-      loadA(stage, part, k);
+      loadA(stage);
     } else if constexpr (kBByK) {
-      loadBByK(stage + kTileABytes, part, k, kPiece - 1);
+      loadBByK<kPiece - 1>(stage + kTileABytes);
     } else {
-      loadB(stage + kTileABytes, part, k, kPiece - 1);
+      loadB<kPiece - 1>(stage + kTileABytes);
     }
   }
 
  private:
-  static constexpr int kRows = kTileM / kRowsAtOnce;
+  static constexpr int kARows = kTileM / kRowsAtOnce, kBRows = kTileN / kRowsAtOnce;
+  static constexpr int kColumns = kPaired ? kTileN / 2 : kTileN;  ///< of one matrix in a tile
+  static constexpr int kPanels = kColumns / kPanelColumns;
 
-  __device__ void loadA(uint32_t target, int part, int k) const {
+  __device__ void startPart(int part) {
     const CopyLane lane;
-    const RowTensor<const T>& a = p_.a[part];
-    const int column = k + lane.column();
-    const bool inside = column < p_.k;
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const bool valid = inside && rows_[i] >= 0;
-      copyAsync(target + lane.target() + i * kCopyPitch, valid ? a.data + rows_[i] * a.pitch + column : a.data, valid);
+    left_ = p_.k;
+    a_ = p_.a[part].data + lane.column();
+    const T* matrix = p_.b[part].of(group_);
+    if constexpr (kBByK) {
+      b_ = matrix + (n_ + lane.row) * p_.b[0].pitch + lane.column();
+    } else {
+      b_ = matrix + lane.row * p_.b[0].pitch + n_ + lane.column();
     }
+    if constexpr (kPaired) second_ = p_.b[1].of(group_) + lane.row * p_.b[0].pitch + n_ + lane.column();
+  }
+
+  __device__ void loadA(uint32_t target) const {
+    const CopyLane lane;
+    const uint32_t mask = lane.column() < left_ ? aMask_ : 0;
+#pragma unroll
+    for (int i = 0; i < kARows; ++i)
+      copyAsync(target + lane.target() + i * kCopyPitch, reinterpret_cast<const uint4*>(a_) + rows_[i], mask >> i & 1);
   }
 
   /// Columns of the result are rows of the matrix.
-  __device__ void loadBByK(uint32_t target, int part, int k, int half) const {
+  template <int kHalf>
+  __device__ void loadBByK(uint32_t target) const {
     const CopyLane lane;
-    const WeightTensor<const T>& b = p_.b[part];
-    const int column = k + lane.column(), first = half * kTileN / 2 + lane.row;
-    const bool inside = column < p_.k;
-    const T* source = b.of(group_) + (static_cast<int64_t>(n_) * kTileN + first) * b.pitch + column;
+    const uint32_t mask = lane.column() < left_ ? bMask_ : 0;
 #pragma unroll
-    for (int i = 0; i < kTileN / 2 / kRowsAtOnce; ++i) {
-      const bool valid = inside && n_ * kTileN + first + i * kRowsAtOnce < p_.n;
-      copyAsync(target + half * (kTileN / 2) * kRowBytes + lane.target() + i * kCopyPitch,
-                valid ? source + static_cast<int64_t>(i) * kRowsAtOnce * b.pitch : b.data, valid);
-    }
+    for (int i = kHalf * kBRows / 2; i < (kHalf + 1) * kBRows / 2; ++i)
+      copyAsync(target + lane.target() + i * kCopyPitch, b_ + i * (kRowsAtOnce * p_.b[0].pitch), mask >> i & 1);
   }
 
   /// Columns of the result are columns of the matrix: panels of 64, the second half from the second matrix when paired.
-  __device__ void loadB(uint32_t target, int part, int k, int half) const {
+  template <int kHalf>
+  __device__ void loadB(uint32_t target) const {
+    constexpr int kHalfPanels = kTileN / kPanelColumns / 2;
     const CopyLane lane;
-    const WeightTensor<const T>& b = p_.b[kPaired ? half : part];
-    const int first = (kPaired ? n_ * (kTileN / 2) : n_ * kTileN + half * (kTileN / 2)) + lane.column();
-    const T* source = b.of(group_) + static_cast<int64_t>(k + lane.row) * b.pitch + first;
+    const T* const source = kPaired && kHalf == 1 ? second_ : b_ + kHalf * kHalfPanels * kPanelColumns;
 #pragma unroll
-    for (int panel = 0; panel < 2; ++panel)
+    for (int i = 0; i < kTileK / kRowsAtOnce; ++i)
 #pragma unroll
-      for (int i = 0; i < kTileK / kRowsAtOnce; ++i) {
-        const bool valid = k + lane.row + i * kRowsAtOnce < p_.k && first + panel * kPanelColumns < p_.n;
-        copyAsync(target + (2 * half + panel) * kPanelBytes + lane.target() + i * kCopyPitch,
-                  valid ? source + static_cast<int64_t>(i) * kRowsAtOnce * b.pitch + panel * kPanelColumns : b.data,
-                  valid);
+      for (int panel = 0; panel < kHalfPanels; ++panel) {
+        const int bit = kPaired ? panel : kHalf * kHalfPanels + panel;
+        copyAsync(target + (kHalf * kHalfPanels + panel) * kPanelBytes + lane.target() + i * kCopyPitch,
+                  source + i * (kRowsAtOnce * p_.b[0].pitch) + panel * kPanelColumns,
+                  lane.row + i * kRowsAtOnce < left_ && (bMask_ >> bit & 1) != 0);
       }
   }
 
   const RowProduct<T>& p_;
   int32_t first_;
-  int32_t rows_[kRows];
+  uint32_t rows_[kARows];  ///< offset of each, in 16 bytes
+  uint32_t aMask_ = 0, bMask_ = 0;
   int32_t group_ = 0, n_ = 0;
+  int32_t left_ = 0;  ///< of k, in this part
+  const T *a_ = nullptr, *b_ = nullptr, *second_ = nullptr;
 };
 
 /// Products whose rows are grouped; subclasses bring the epilogue.
-template <typename T, bool kByK, bool kInPairs>
+template <typename T, class ItsEngine, bool kByK, bool kInPairs>
 struct RowWork {
   using Element = T;
+  using Engine = ItsEngine;
+  using Place = typename Engine::Place;
   using Tiles = RowTiles;
   using Loader = RowLoader<T, kByK, kInPairs>;
   static constexpr bool kAByK = true, kBByK = kByK, kPaired = kInPairs, kScaled = false;
@@ -181,7 +213,6 @@ struct RowWork {
     return RowTiles(product.groups, product.nTiles, table);
   }
   static __host__ __device__ constexpr int extraBytes(int) { return 0; }
-  __device__ void loadScale(Fragments&, int, int) const {}
   __device__ void prepare(const Tile&) const {}
 };
 

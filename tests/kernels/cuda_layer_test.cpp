@@ -23,11 +23,13 @@ const std::vector<std::string> kSystems{"moeblaze",
                                         "custom:dispatch=permuted:save=projections",
                                         "custom:dispatch=permuted:save=input:chunk=1"};
 
-class CudaLayer : public testing::Test {
+/// With the kernels for the GPU at hand, and with those of any.
+class CudaLayer : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     try {
       context_.emplace(0);
+      context_->setPortable(GetParam());
     } catch (const DeviceError& error) {
       GTEST_SKIP() << error.what();
     }
@@ -47,13 +49,16 @@ class CudaLayer : public testing::Test {
       if (!references.contains(rounded.gates)) references[rounded.gates] = referenceLayer(rounded);
       const std::string what = system + " " + c.name + " " + std::string(name(c.config.activation)) + " " +
                                std::string(name(c.config.dtype));
-      const double gates = system == "torch" && c.config.dtype == DType::bf16 ? 6e-3 : 5e-3;
+      // Frameworks round gates and their gradients to bf16, torch the latter nine times over; behind a router that
+      // reaches every gradient of x.
+      const bool framework = system == "torch" || system.starts_with("megablocks");
+      const bool rough = framework && c.config.dtype == DType::bf16;
+      const Tolerances limits{.all = rough && withRouter ? 6e-3 : 5e-3, .gates = rough ? 6e-3 : 5e-3, .row = 2e-2};
       mode_ = mode_ == MemoryMode::arena ? MemoryMode::perBuffer : MemoryMode::arena;
       try {
         const Execution execution = executeOnCuda(plan, rounded, *context_, {.mode = mode_, .checked = true});
         EXPECT_EQ(execution.observedPerStep, bytesPerStep(plan)) << what;
-        expectSame(c.config, execution.results, references[rounded.gates], {.all = 5e-3, .gates = gates, .row = 2e-2},
-                   what);
+        expectSame(c.config, execution.results, references[rounded.gates], limits, what);
       } catch (const std::exception& failure) {
         FAIL() << what << ": " << failure.what();
       }
@@ -63,6 +68,9 @@ class CudaLayer : public testing::Test {
   std::optional<Context> context_;
   MemoryMode mode_ = MemoryMode::arena;
 };
+
+INSTANTIATE_TEST_SUITE_P(Kernels, CudaLayer, testing::Bool(),
+                         [](const auto& test) { return test.param ? "portable" : "best"; });
 
 MoeConfig shape(int64_t d, int64_t h, int64_t experts, int64_t topK, int64_t tokens) {
   return {.dModel = d, .dFf = h, .experts = experts, .topK = topK, .tokens = tokens};
@@ -84,7 +92,7 @@ LayerCase counted(const std::string& name, int64_t d, int64_t h, const std::vect
   return {name, shape(d, h, std::ssize(counts), 1, std::ssize(table)), "", std::move(table)};
 }
 
-TEST_F(CudaLayer, PaperShapesScaledDown) {
+TEST_P(CudaLayer, PaperShapesScaledDown) {
   for (const ConfigSource& source : namedConfigs()) {
     if (!source.layer.name.starts_with("conf")) continue;
     LayerCase c{source.layer.name, source.layer};
@@ -93,34 +101,34 @@ TEST_F(CudaLayer, PaperShapesScaledDown) {
   }
 }
 
-TEST_F(CudaLayer, WidthsOfNoTile) {
+TEST_P(CudaLayer, WidthsOfNoTile) {
   runEverySystem({"72x136", shape(72, 136, 6, 3, 190)});
   runEverySystem({"200x328", shape(200, 328, 5, 2, 333), "zipf:1"});
   runEverySystem({"520x264", shape(520, 264, 4, 2, 150)});
 }
 
-TEST_F(CudaLayer, ManyExpertsAndChoices) {
+TEST_P(CudaLayer, ManyExpertsAndChoices) {
   runEverySystem({"256 experts", shape(64, 72, 256, 8, 400), "zipf:0.8"});
   runEverySystem({"64 experts", shape(136, 64, 64, 6, 300)});
   runEverySystem({"one expert", shape(64, 64, 1, 1, 200)});
 }
 
-TEST_F(CudaLayer, CountsAroundTiles) {
+TEST_P(CudaLayer, CountsAroundTiles) {
   runEverySystem(counted("counts", 136, 264, {0, 1, 63, 64, 65, 127, 128, 129, 255, 256, 257}));
   runEverySystem(counted("counts down", 72, 520, {257, 129, 65, 0, 1, 0}));
 }
 
-TEST_F(CudaLayer, AllToOneAndEmptyExperts) {
+TEST_P(CudaLayer, AllToOneAndEmptyExperts) {
   runEverySystem(counted("all to one", 72, 136, {0, 0, 211, 0}));
   runEverySystem(counted("empty first, middle, last", 136, 72, {0, 100, 0, 0, 130, 0}));
 }
 
-TEST_F(CudaLayer, TrainedRouting) {
+TEST_P(CudaLayer, TrainedRouting) {
   runEverySystem(
       {"trained", shape(136, 200, 16, 2, 500), "shares:" MOEBLAZE_SAMPLES "/routing_mixtral_tiny_ids.npy:3"});
 }
 
-TEST_F(CudaLayer, EveryActivationAndDtype) {
+TEST_P(CudaLayer, EveryActivationAndDtype) {
   for (DType dtype : {DType::bf16, DType::fp16})
     for (Activation activation : kActivations) {
       LayerCase c{"activations", shape(136, 264, 4, 2, 150)};
@@ -130,7 +138,7 @@ TEST_F(CudaLayer, EveryActivationAndDtype) {
     }
 }
 
-TEST_F(CudaLayer, SharedExperts) {
+TEST_P(CudaLayer, SharedExperts) {
   for (Activation activation : {Activation::relu, Activation::swiglu}) {
     LayerCase c{"shared", shape(136, 72, 4, 2, 200)};
     c.config.activation = activation;
@@ -139,7 +147,7 @@ TEST_F(CudaLayer, SharedExperts) {
   }
 }
 
-TEST_F(CudaLayer, EveryRouter) {
+TEST_P(CudaLayer, EveryRouter) {
   for (Router router : kRouters)
     for (bool renormalize : {false, true}) {
       LayerCase c{"router " + std::string(name(router)), shape(136, 72, 13, 3, 500)};
@@ -163,11 +171,13 @@ std::vector<std::byte> bytesOf(const Plan& plan, const Runner& runner, const Con
   return all;
 }
 
-TEST_F(CudaLayer, RepeatsBitForBit) {
+TEST_P(CudaLayer, RepeatsBitForBit) {
   const MoeConfig config = shape(264, 520, 16, 4, 3000);
   const Routing routing = parseRouting("zipf:1", config);
   for (const std::string& system : kSystems) {
-    const Plan plan = buildPlan(config, routing, System::parse(system), {.withRouter = true});
+    // A chunk's buffers are as large as the routing says, which a router would not keep to.
+    const bool chunked = system.find("chunk") != std::string::npos;
+    const Plan plan = buildPlan(config, routing, System::parse(system), {.withRouter = !chunked});
     Runner runner(plan, *context_);
     runner.giveRandom(routing, 3);
     std::vector<std::byte> first;
@@ -182,7 +192,7 @@ TEST_F(CudaLayer, RepeatsBitForBit) {
   }
 }
 
-TEST_F(CudaLayer, TraceHoldsThePlannedAndTheObserved) {
+TEST_P(CudaLayer, TraceHoldsThePlannedAndTheObserved) {
   const MoeConfig config = shape(64, 64, 4, 2, 100);
   const Routing routing = parseRouting("balanced", config);
   const Plan plan = buildPlan(config, routing, System::parse("moeblaze"));
@@ -193,7 +203,7 @@ TEST_F(CudaLayer, TraceHoldsThePlannedAndTheObserved) {
   EXPECT_EQ(execution.trace.spans.size(), 2 * plan.steps.size());
 }
 
-TEST_F(CudaLayer, TooLittleMemorySaysWhatIsNeededAndFreesEverything) {
+TEST_P(CudaLayer, TooLittleMemorySaysWhatIsNeededAndFreesEverything) {
   size_t before = 0, after = 0, total = 0;
   ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
   MoeConfig config = shape(8192, 32768, 128, 1, 1000);
