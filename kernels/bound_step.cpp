@@ -30,4 +30,13 @@ BoundOperand bindOperand(const Plan& plan, const Operand& operand, std::byte* st
   return {&buffer, operand.use, storage + offset, BoundOperand::columnsOf(view ? plan.buffer(buffer.aliasOf) : buffer)};
 }
 
+BoundStep bindStep(const Plan& plan, const Step& step, const std::function<std::byte*(BufferId)>& storageOf) {
+  BoundStep bound{plan, step, {}, {}};
+  for (const Operand& operand : plan.reads(step))
+    bound.reads.push_back(bindOperand(plan, operand, storageOf(plan.storageOf(operand.id))));
+  for (const Operand& operand : plan.writes(step))
+    bound.writes.push_back(bindOperand(plan, operand, storageOf(plan.storageOf(operand.id))));
+  return bound;
+}
+
 }  // namespace moeblaze

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "core/plan.h"
@@ -76,5 +77,8 @@ struct BoundStep {
     return found.empty() ? nullptr : found.front();
   }
 };
+
+/// Binds a Step's operands; `storageOf` leads from a buffer that owns its storage to its first byte, and may throw.
+BoundStep bindStep(const Plan& plan, const Step& step, const std::function<std::byte*(BufferId)>& storageOf);
 
 }  // namespace moeblaze

@@ -106,17 +106,13 @@ void Runner::run(int32_t first, int32_t last) {
     const Step& step = plan_.steps[i];
     begin(i);
     if (observer) observer(i, true);
-    BoundStep bound{plan_, step, {}, {}};
-    const auto bind = [&](const Operand& operand) {
-      const BufferId storage = plan_.storageOf(operand.id);
+    const auto storageOf = [&](BufferId storage) {
       if (!memory_.exists(storage))
         throw PlanFailure(
-            fmt::format("step {} uses buffer {}, which does not exist then", step.name, plan_.buffer(operand.id).name));
-      return bindOperand(plan_, operand, memory_.data(storage));
+            fmt::format("step {} uses buffer {}, which does not exist then", step.name, plan_.buffer(storage).name));
+      return memory_.data(storage);
     };
-    for (const Operand& operand : plan_.reads(step)) bound.reads.push_back(bind(operand));
-    for (const Operand& operand : plan_.writes(step)) bound.writes.push_back(bind(operand));
-    runStep(bound, context_);
+    runStep(bindStep(plan_, step, storageOf), context_);
     if (observer) observer(i, false);
     end(i);
   }

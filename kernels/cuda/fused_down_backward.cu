@@ -11,8 +11,8 @@ namespace {
 
 /// Columns of one partial sum of the gate gradient; what the Plan's parts count.
 constexpr int kPartColumns = 128;
-/// Columns of which a warp sums a row by itself, and such groups in a tile.
-constexpr int kGroupColumns = 64, kColumnGroups = kTileN / kGroupColumns;
+/// Columns of which a warp sums a row by itself.
+constexpr int kGroupColumns = 64;
 
 template <typename T>
 struct DownBackwardParams : RowProduct<T> {
@@ -28,6 +28,7 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
   static constexpr bool kGated = isGated(kActivation);
   using Params = DownBackwardParams<T>;
   using Place = typename Engine::Place;
+  static constexpr int kColumnGroups = kTileN / kGroupColumns;
 
   static __host__ __device__ constexpr int extraBytes(int) {
     return kTileM * kColumnGroups * static_cast<int>(sizeof(float));
@@ -109,13 +110,13 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
   __device__ void storeParts(const Tile& tile) const {
     __syncthreads();
     constexpr int kPartsPerTile = kTileN / kPartColumns;
-    static_assert(kPartColumns == 2 * kGroupColumns && kGemmThreads == kTileM * kPartsPerTile);
-    const int32_t inTile = static_cast<int32_t>(threadIdx.x) % kTileM;
-    const int32_t part = static_cast<int32_t>(threadIdx.x) / kTileM;
-    const int32_t row = tile.m * kTileM + inTile, at = tile.n * kPartsPerTile + part;
-    if (row >= tile.rows || at >= p.partsPerRow) return;
-    const float* sums = rowSums + inTile * kColumnGroups + 2 * part;
-    p.parts[static_cast<int64_t>(tile.begin + row) * p.partsPerRow + at] = sums[0] + sums[1];
+    static_assert(kPartColumns == 2 * kGroupColumns);
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kTileM * kPartsPerTile; i += kGemmThreads) {
+      const int32_t row = tile.m * kTileM + i % kTileM, part = i / kTileM, at = tile.n * kPartsPerTile + part;
+      if (row >= tile.rows || at >= p.partsPerRow) continue;
+      const float* sums = rowSums + i % kTileM * kColumnGroups + 2 * part;
+      p.parts[static_cast<int64_t>(tile.begin + row) * p.partsPerRow + at] = sums[0] + sums[1];
+    }
   }
 
   const Params& p;
@@ -142,7 +143,6 @@ void launch(const BoundStep& step, Context& context) {
   params.scaledY = rowTensor<T>(step, step.written(Use::y));
   params.k = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(step.read(Use::a)->columns());
-  params.nTiles = ceilDivide(params.n, kTileN);
   if (const BoundOperand* gates = step.read(Use::gates)) params.gates = {gates->data, gates->buffer->dtype};
   if (const BoundOperand* parts = step.written(Use::parts)) {
     params.parts = reinterpret_cast<float*>(parts->data);

@@ -64,7 +64,6 @@ void launch(const BoundStep& step, Context& context) {
   const BoundOperand& out = step.out(0);
   params.k = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(out.columns());
-  params.nTiles = ceilDivide(params.n, kTileN);
   params.out = rowTensor<T>(step, &out);
   for (const BoundOperand& read : step.reads) params.accumulates |= read.data == out.data;
   launchOnBestEngine<ProductOn<T, kTransposed>::template Work>(params, context);

@@ -13,10 +13,6 @@ struct UpParams : RowProduct<T> {
   RowTensor<T> projectionA, projectionB, y;  ///< any of them absent where nobody reads it
 };
 
-/// Columns of Y in a tile.
-template <Activation kActivation>
-constexpr int kColumnsOf = isGated(kActivation) ? kTileN / 2 : kTileN;
-
 template <typename T, Activation kActivation, class Engine>
 struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
   static constexpr bool kGated = isGated(kActivation);
@@ -32,7 +28,7 @@ struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
 #pragma unroll
       for (int c = 0; c < Place::template kChunksOf<kGated>; ++c) {
         const int32_t row = tile.m * kTileM + place.row(r);
-        const int32_t column = tile.n * kColumnsOf<kActivation> + place.template column<kGated>(c);
+        const int32_t column = tile.n * UpWork::kColumns + place.template column<kGated>(c);
         store(tile.begin + row, column, row < tile.rows && column < p.n, Place::template first<kGated>(sums, r, c),
               Place::second(sums, r, c), Place::half(r));
       }
@@ -72,7 +68,6 @@ void launch(const BoundStep& step, Context& context) {
   for (size_t i = 0; i < weights.size(); ++i) params.b[i] = weightTensor<const T>(step, *weights[i]);
   params.k = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(weights[0]->columns());
-  params.nTiles = ceilDivide(params.n, kColumnsOf<kActivation>);
   params.projectionA = rowTensor<T>(step, step.written(Use::a));
   params.projectionB = rowTensor<T>(step, step.written(Use::b));
   params.y = rowTensor<T>(step, step.written(Use::y));

@@ -16,41 +16,53 @@ struct ReductionProduct {
   const int32_t* gather = nullptr;  ///< of those operands that are gathered
   Numbers gates;                    ///< [R]
   int32_t m = 0, n = 0;             ///< of one result
-  int32_t nTilesEach = 0, results = 1;
+  int32_t results = 1;
 };
 
-/// Copies blocks of 64 rows of both operands. Row numbers change with every block, so the next block's are fetched
-/// while this one's are used.
+/// Blocks of k that row numbers are copied ahead of the rows themselves, and how many have a place in shared memory.
+constexpr int kIndexAhead = 4, kIndexRing = 8;
+constexpr int kIndexBytes = kIndexRing * kTileK * static_cast<int>(sizeof(int32_t));
+
+/// Copies blocks of 64 rows of both operands. Which tokens those are changes with every block; their numbers travel
+/// through shared memory some blocks ahead, so that no copy waits for them.
 template <typename T, bool kScaled>
 class ReductionLoader {
  public:
   __device__ ReductionLoader(const ReductionProduct<T>& product, uint8_t* extra)
-      : p_(product), first_(product.groups.begin(0)), gates_(reinterpret_cast<float*>(extra)) {}
+      : p_(product),
+        first_(product.groups.begin(0)),
+        tokens_(reinterpret_cast<int32_t*>(extra)),
+        gates_(reinterpret_cast<float*>(extra + kIndexBytes)) {}
 
   static __device__ int blocksOf(const ReductionProduct<T>&, const Tile& tile) { return ceilDivide(tile.rows, kTileK); }
 
   __device__ void begin(const Tile& tile) {
     const CopyLane lane;
-    const int32_t result = tile.n / p_.nTilesEach, m = tile.m * kTileM, n = (tile.n - result * p_.nTilesEach) * kTileN;
+    const int32_t nTilesEach = ceilDivide(p_.n, kTileN), result = tile.n / nTilesEach;
+    const int32_t m = tile.m * kTileM, n = (tile.n - result * nTilesEach) * kTileN;
     const RowTensor<const T>& right = p_.right[result];
     leftMask_ = maskOf<kTileM>(m, p_.m), rightMask_ = maskOf<kTileN>(n, p_.n);
-    left_ = p_.left.data + m + lane.column();
-    right_ = right.data + n + lane.column();
-    left_ -= (p_.left.local ? first_ : 0) * p_.left.pitch;
-    right_ -= (right.local ? first_ : 0) * right.pitch;
+    left_ = p_.left.data + m + lane.column() - (p_.left.local ? first_ : 0) * p_.left.pitch;
+    right_ = right.data + n + lane.column() - (right.local ? first_ : 0) * right.pitch;
     rightGathered_ = right.gather != nullptr;
     rightPitch_ = static_cast<uint32_t>(right.pitch / kVector);
-    row_ = tile.begin + lane.row, end_ = tile.begin + tile.rows;
-    fetch();
-    take();
+    block_ = 0, row_ = tile.begin, end_ = tile.begin + tile.rows;
+    if (kScaled && threadIdx.x < kTileK) gate_ = gateOf(row_);
   }
 
-  __device__ void next() { take(); }
+  __device__ void next() {
+    ++block_;
+    row_ += kTileK;
+  }
 
   template <int kPiece>
   __device__ void load(uint32_t target, int stage) {
     if constexpr (kPiece == 0) {
-      if (kScaled && threadIdx.x < kTileK) gates_[stage * kTileK + threadIdx.x] = gate_;
+      if (kScaled && threadIdx.x < kTileK) {
+        gates_[stage * kTileK + threadIdx.x] = gate_;
+        gate_ = gateOf(row_ + kTileK);
+      }
+      if (p_.gather != nullptr) copyTokens();
       loadPanels<0, kTileM / kPanelColumns>(target, left_, p_.left.gather != nullptr,
                                             static_cast<uint32_t>(p_.left.pitch / kVector), leftMask_);
     } else {
@@ -72,27 +84,28 @@ class ReductionLoader {
     return mask;
   }
 
-  /// Tokens and gates of the block from row_ on.
-  __device__ void fetch() {
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const int32_t row = row_ + i * kRowsAtOnce;
-      nextTokens_[i] = p_.gather != nullptr && row < end_ ? p_.gather[row] : 0;
-    }
-    if constexpr (kScaled) {
-      const int32_t row = row_ - CopyLane().row + static_cast<int32_t>(threadIdx.x);
-      if (threadIdx.x < kTileK) nextGate_ = row < end_ ? p_.gates.load(row) : 0.0f;
-    }
+  /// Gate of this thread's row of the block from `row` on.
+  __device__ float gateOf(int32_t row) const {
+    row += static_cast<int32_t>(threadIdx.x);
+    return row < end_ ? p_.gates.load(row) : 0.0f;
   }
 
-  /// Makes the fetched block the current one and fetches the next.
-  __device__ void take() {
-    now_ = row_;
+  /// Token numbers of this block into registers, and those of a later one on their way.
+  __device__ void copyTokens() {
+    const CopyLane lane;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) tokens_[i] = nextTokens_[i];
-    gate_ = nextGate_;
-    row_ += kTileK;
-    fetch();
+    for (int i = 0; i < kRows; ++i) {
+      const int32_t inBlock = lane.row + i * kRowsAtOnce;
+      if (block_ >= kIndexAhead) {
+        token_[i] = tokens_[block_ % kIndexRing * kTileK + inBlock];
+      } else {
+        token_[i] = row_ + inBlock < end_ ? p_.gather[row_ + inBlock] : 0;
+      }
+    }
+    const int32_t later = row_ + kIndexAhead * kTileK + static_cast<int32_t>(threadIdx.x);
+    if (threadIdx.x < kTileK)
+      copyWordAsync(sharedAddress(tokens_ + (block_ + kIndexAhead) % kIndexRing * kTileK + threadIdx.x),
+                    p_.gather + (later < end_ ? later : 0), later < end_);
   }
 
   /// Panels of 64 columns each.
@@ -101,8 +114,8 @@ class ReductionLoader {
     const CopyLane lane;
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int32_t row = now_ + i * kRowsAtOnce;
-      const uint32_t from = static_cast<uint32_t>(gathered ? tokens_[i] : row);
+      const int32_t row = row_ + lane.row + i * kRowsAtOnce;
+      const uint32_t from = static_cast<uint32_t>(gathered ? token_[i] : row);
       const uint4* const at = reinterpret_cast<const uint4*>(source) + static_cast<uint64_t>(from) * pitch;
       const uint32_t valid = row < end_ ? mask : 0;
 #pragma unroll
@@ -113,13 +126,14 @@ class ReductionLoader {
 
   const ReductionProduct<T>& p_;
   int32_t first_;
-  float* gates_;  ///< [stages, kTileK]
+  int32_t* const tokens_;  ///< [kIndexRing, kTileK]
+  float* const gates_;     ///< [stages, kTileK]
   const T *left_ = nullptr, *right_ = nullptr;
   uint32_t leftMask_ = 0, rightMask_ = 0, rightPitch_ = 0;
   bool rightGathered_ = false;
-  int32_t now_ = 0, row_ = 0, end_ = 0;  ///< the thread's first row of this block and of the next; the group's end
-  int32_t tokens_[kRows] = {}, nextTokens_[kRows] = {};
-  float gate_ = 0, nextGate_ = 0;
+  int32_t block_ = 0, row_ = 0, end_ = 0;  ///< of the tile; the block's first row; the group's end
+  int32_t token_[kRows] = {};
+  float gate_ = 0;  ///< of this thread's row of the next block
 };
 
 template <typename T, bool kWithGates, class ItsEngine>
@@ -133,13 +147,15 @@ struct ReductionWork {
   static constexpr bool kAByK = false, kBByK = false, kPaired = false, kScaled = kWithGates;
 
   static __device__ ReductionTiles makeTiles(const Params& params, int32_t* table) {
-    return ReductionTiles(params.groups, ceilDivide(params.m, kTileM), params.nTilesEach * params.results, table);
+    return ReductionTiles(params.groups, ceilDivide(params.m, kTileM), ceilDivide(params.n, kTileN) * params.results,
+                          table);
   }
   static __host__ __device__ constexpr int extraBytes(int stages) {
-    return kWithGates ? stages * kTileK * static_cast<int>(sizeof(float)) : 0;
+    return kIndexBytes + (kWithGates ? stages * kTileK * static_cast<int>(sizeof(float)) : 0);
   }
 
-  __device__ ReductionWork(const Params& params, uint8_t* extra) : p(params), gates(reinterpret_cast<float*>(extra)) {}
+  __device__ ReductionWork(const Params& params, uint8_t* extra)
+      : p(params), gates(reinterpret_cast<float*>(extra + kIndexBytes)) {}
 
   __device__ void loadScale(Fragments& fragments, int stage, int step) const {
     if constexpr (kWithGates) {
@@ -152,7 +168,8 @@ struct ReductionWork {
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
     const Place place;
-    const int32_t result = tile.n / p.nTilesEach, n = (tile.n - result * p.nTilesEach) * kTileN;
+    const int32_t nTilesEach = ceilDivide(p.n, kTileN);
+    const int32_t result = tile.n / nTilesEach, n = (tile.n - result * nTilesEach) * kTileN;
     T* const matrix = p.out[result].of(tile.group);
 #pragma unroll
     for (int r = 0; r < Place::kRows; ++r)
@@ -189,7 +206,6 @@ void launch(const BoundStep& step, Context& context) {
   }
   params.m = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(step.data(1).columns());
-  params.nTilesEach = ceilDivide(params.n, kTileN);
   if (const BoundOperand* gates = step.read(Use::gates)) {
     params.gates = {gates->data, gates->buffer->dtype};
     launchGemm<ReductionWork<T, true, MmaEngine>>(params, context);

@@ -13,7 +13,7 @@
 //   Engine             MmaEngine (gemm_mma.cuh) or WgmmaEngine (gemm_wgmma.cuh): how a stage is multiplied, and so
 //                      where sums lie
 //   kAByK, kBByK       operand lies in shared memory as rows of 64 k values (by K), or as 64 k rows of columns
-//   kPaired            columns come from two matrices, 128 each
+//   kPaired            columns come from two matrices, half of them each
 //   kScaled            rows of A are scaled by a number each while they are multiplied (MmaEngine only)
 //   Params             what the host gives
 //   Tiles, makeTiles   which tiles there are
@@ -28,15 +28,17 @@ inline constexpr int kWarpColumns = 64, kWarpRows = 64;
 inline constexpr int kPanelColumns = kRowBytes / 2;
 inline constexpr int kPanelBytes = kTileK * kRowBytes;  ///< 64 k rows of 64 columns
 inline constexpr int kTileABytes = kTileM * kTileK * 2;
-inline constexpr int kStageBytes = (kTileM + kTileN) * kTileK * 2;
 inline constexpr int kMostStages = 4;
-/// Threads that copy one row of 128 bytes, and rows the block copies at once.
+/// Threads that copy one row of 128 bytes.
 inline constexpr int kChunks = kRowBytes / 16;
+
+inline constexpr int kStageBytes = (kTileM + kTileN) * kTileK * 2;
+/// Rows of 128 bytes that the block copies at once, and how far they lie apart in shared memory.
 inline constexpr int kRowsAtOnce = kGemmThreads / kChunks;
 inline constexpr int kCopyPitch = kRowsAtOnce * kRowBytes;
 
-/// A thread's sums of a tile: [16 rows][8 columns][row l/4, columns 2·(l%4) and the next; row l/4 + 8, the same], or
-/// with wgmma [64 columns][8 columns][the same]. Engine::Place tells which rows and columns they are.
+/// A thread's sums of a tile, 32 to each of the first extent: fragments of 8 columns, of which it has columns 2·(l%4)
+/// and the next in row l/4, and the same in row l/4 + 8. Engine::Place tells which rows and columns they are.
 using Sums = float[4][8][4];
 
 /// The loading side: runs ahead of the products through the same tiles.
@@ -99,6 +101,17 @@ class Feed {
   int left_ = 0;   ///< blocks of this tile; none once every tile is done
 };
 
+/// Waits for the oldest of the stages - 1 that this thread's copies fill.
+__device__ inline void waitForOldest(int stages) {
+  if (stages == 4) {
+    waitCopies<2>();
+  } else if (stages == 3) {
+    waitCopies<1>();
+  } else {
+    waitCopies<0>();
+  }
+}
+
 template <class Work>
 __global__ void __launch_bounds__(kGemmThreads, 1)
     gemmKernel(const __grid_constant__ typename Work::Params params, int stages) {
@@ -106,9 +119,11 @@ __global__ void __launch_bounds__(kGemmThreads, 1)
   uint8_t* const extra = shared + stages * kStageBytes;
   const typename Work::Tiles tiles =
       Work::makeTiles(params, reinterpret_cast<int32_t*>(extra + Work::extraBytes(stages)));
+  uint32_t ring = sharedAddress(shared);
+  asm volatile("" : "+r"(ring));  // else it is worked out again at every use
   Work work(params, extra);
-  Feed<Work> feed(params, tiles, sharedAddress(shared), stages, extra);
-  Work::Engine::run(params, tiles, work, feed, sharedAddress(shared), stages);
+  Feed<Work> feed(params, tiles, ring, stages, extra);
+  Work::Engine::run(params, tiles, work, feed, ring, stages);
 }
 
 /// Launches one block a processor with as many stages as its shared memory holds.

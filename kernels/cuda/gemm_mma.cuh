@@ -66,8 +66,6 @@ class FragmentReader {
 
 /// Engine of Works by mma.sync.
 struct MmaEngine {
-  static constexpr bool kScales = true;
-
   /// A warp has 64 rows and 64 columns, or 32 of both halves of a paired tile.
   struct Place {
     static constexpr int kRows = 8;
@@ -107,16 +105,6 @@ struct MmaEngine {
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int j = 0; j < 8; ++j) multiplyAdd<T>(sums[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
-  }
-
-  __device__ static void waitForOldest(int stages) {
-    if (stages == 4) {
-      waitCopies<2>();
-    } else if (stages == 3) {
-      waitCopies<1>();
-    } else {
-      waitCopies<0>();
-    }
   }
 
   /// A stage is filled as soon as the one before it is read: copies run stages - 1 blocks ahead.

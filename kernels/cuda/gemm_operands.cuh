@@ -80,7 +80,6 @@ struct RowProduct {
   WeightTensor<const T> b[2];
   int32_t parts = 1;     ///< of the reduction, one operand pair each; a paired product has one A and both B
   int32_t k = 0, n = 0;  ///< of one part; columns of one matrix
-  int32_t nTiles = 0;
 };
 
 /// Copies A's rows, fixed for a tile, and B's block. Everything that a tile does not change is worked out when it
@@ -207,10 +206,11 @@ struct RowWork {
   using Place = typename Engine::Place;
   using Tiles = RowTiles;
   using Loader = RowLoader<T, kByK, kInPairs>;
+  static constexpr int kColumns = kInPairs ? kTileN / 2 : kTileN;  ///< of one matrix in a tile
   static constexpr bool kAByK = true, kBByK = kByK, kPaired = kInPairs, kScaled = false;
 
   static __device__ RowTiles makeTiles(const RowProduct<T>& product, int32_t* table) {
-    return RowTiles(product.groups, product.nTiles, table);
+    return RowTiles(product.groups, ceilDivide(product.n, kColumns), table);
   }
   static __host__ __device__ constexpr int extraBytes(int) { return 0; }
   __device__ void prepare(const Tile&) const {}

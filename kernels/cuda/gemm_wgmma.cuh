@@ -20,23 +20,24 @@ __device__ inline uint64_t matrixDescriptor(uint32_t address) {
   return kSwizzle128 | kRowGroups | kPanels | ((address & 0x3ffff) >> 4);
 }
 
-#define MOEBLAZE_8(j)                                                                                         \
-  "+f"(d[j]), "+f"(d[j + 1]), "+f"(d[j + 2]), "+f"(d[j + 3]), "+f"(d[j + 4]), "+f"(d[j + 5]), "+f"(d[j + 6]), \
-      "+f"(d[j + 7])
-#define MOEBLAZE_64(j)                                                                                              \
-  MOEBLAZE_8(j), MOEBLAZE_8(j + 8), MOEBLAZE_8(j + 16), MOEBLAZE_8(j + 24), MOEBLAZE_8(j + 32), MOEBLAZE_8(j + 40), \
-      MOEBLAZE_8(j + 48), MOEBLAZE_8(j + 56)
-#define MOEBLAZE_WGMMA(TYPE)                                                                                         \
-  asm volatile(                                                                                                      \
-      "{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPE "." TYPE            \
-      " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28," \
-      "%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55," \
-      "%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82," \
-      "%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107," \
-      "%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127}, %128, " \
-      "%129, p, 1, 1, %131, %132;}"                                                                                  \
-      : MOEBLAZE_64(0), MOEBLAZE_64(64)                                                                              \
+// clang-format off
+#define MOEBLAZE_8(j) "+f"(d[j]), "+f"(d[j + 1]), "+f"(d[j + 2]), "+f"(d[j + 3]), "+f"(d[j + 4]), "+f"(d[j + 5]), \
+    "+f"(d[j + 6]), "+f"(d[j + 7])
+#define MOEBLAZE_64(j) MOEBLAZE_8(j), MOEBLAZE_8(j + 8), MOEBLAZE_8(j + 16), MOEBLAZE_8(j + 24), MOEBLAZE_8(j + 32), \
+    MOEBLAZE_8(j + 40), MOEBLAZE_8(j + 48), MOEBLAZE_8(j + 56)
+#define MOEBLAZE_WGMMA(TYPE) \
+  asm volatile( \
+      "{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPE "." TYPE " {" \
+      "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26," \
+      "%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51," \
+      "%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76," \
+      "%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100," \
+      "%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120," \
+      "%121,%122,%123,%124,%125,%126,%127" \
+      "}, %128, %129, p, 1, 1, %131, %132;}" \
+      : MOEBLAZE_64(0), MOEBLAZE_64(64) \
       : "l"(a), "l"(b), "r"(adds), "n"(kATransposed), "n"(kBTransposed))
+// clang-format on
 
 /// d [64, 256] = a [64, 16] · b [16, 256], or added to d; not there before the group it is committed to is waited for.
 /// Lane l of warp w holds rows 16w + l/4 and 8 more, of every 8 columns 2·(l%4) and the next.
@@ -81,13 +82,11 @@ __device__ inline void fenceForTensorCores() {
 
 /// Engine of Works by wgmma; its kernels are empty where there is none.
 struct WgmmaEngine {
-  static constexpr bool kScales = false;
-
   /// A warp has 16 rows and all columns.
   struct Place {
     static constexpr int kRows = 2;
     template <bool kPaired>
-    static constexpr int kChunksOf = kPaired ? 4 : 8;
+    static constexpr int kChunksOf = kTileN / 32 / (kPaired ? 2 : 1);
 
     __device__ int row(int r) const { return warp * 16 + r * 8 + lane / 4; }
     template <bool>
@@ -104,26 +103,27 @@ struct WgmmaEngine {
     int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   };
 
-  /// Copies this thread has under way when a block begins: those of the blocks after it.
-  __device__ static void waitForBlock(int stages) {
-    if (stages == 4) {
-      waitCopies<1>();
-    } else {
-      waitCopies<0>();
-    }
+  template <class Work>
+  static __device__ void multiply(Sums& sums, uint32_t stage) {
+    constexpr int kAStep = (Work::kAByK ? 32 : 16 * kRowBytes) >> 4, kBStep = (Work::kBByK ? 32 : 16 * kRowBytes) >> 4;
+    // A warpgroup's 64 rows of A are as many rows in shared memory, or one panel: the same number of bytes.
+    const uint64_t a = matrixDescriptor(stage + threadIdx.x / 128 * kPanelBytes);
+    const uint64_t b = matrixDescriptor(stage + kTileABytes);
+    wgmmaFence();
+#pragma unroll
+    for (int step = 0; step < kTileK / 16; ++step)
+      wgmma<typename Work::Element, !Work::kAByK, !Work::kBByK>(&sums[0][0][0], a + step * kAStep, b + step * kBStep,
+                                                                1);
+    wgmmaCommit();
   }
 
-  /// Products of a block run while the next one's are prepared, so that a stage is free two blocks later: copies run
-  /// stages - 2 blocks ahead.
+  /// A block's products run while the next one's operands are waited for. Once they have begun, those of the block
+  /// before are done, and its stage is filled again: copies run stages - 1 blocks ahead.
   template <class Work>
   static __device__ void run(const typename Work::Params& params, const typename Work::Tiles& tiles, Work& work,
                              Feed<Work>& feed, uint32_t ring, int stages) {
     if (ring % (8 * kRowBytes) != 0) __trap();  // descriptors address groups of eight rows
-    for (int s = 0; s + 2 < stages; ++s) feed.fill();
-    constexpr int kAStep = Work::kAByK ? 32 >> 4 : 16 * kRowBytes >> 4,
-                  kBStep = Work::kBByK ? 32 >> 4 : 16 * kRowBytes >> 4;
-    // A warpgroup's 64 rows of A are half of its rows, or one of its two panels.
-    const uint32_t aOffset = threadIdx.x / 128 * kPanelBytes;
+    for (int s = 0; s + 1 < stages; ++s) feed.fill();
     const uint32_t ringEnd = ring + stages * kStageBytes;
     uint32_t stage = ring;
     Tile tile;
@@ -132,20 +132,14 @@ struct WgmmaEngine {
       tiles.locate(at, tile);
       work.prepare(tile);
       Sums sums = {};
-      const int blocks = Work::Loader::blocksOf(params, tile);
-      for (int block = 0; block < blocks; ++block) {
-        waitForBlock(stages);
+      for (int block = Work::Loader::blocksOf(params, tile); block > 0; --block) {
+        waitForOldest(stages);
         fenceForTensorCores();
         __syncthreads();
-        const uint64_t a = matrixDescriptor(stage + aOffset), b = matrixDescriptor(stage + kTileABytes);
-        wgmmaFence();
-#pragma unroll
-        for (int step = 0; step < kTileK / 16; ++step)
-          wgmma<typename Work::Element, !Work::kAByK, !Work::kBByK>(&sums[0][0][0], a + step * kAStep,
-                                                                    b + step * kBStep, 1);
-        wgmmaCommit();
-        feed.fill();
+        multiply<Work>(sums, stage);
         wgmmaWait<1>();
+        __syncthreads();
+        feed.fill();
         stage = stage + kStageBytes == ringEnd ? ring : stage + kStageBytes;
       }
       wgmmaWait<0>();

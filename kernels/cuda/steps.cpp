@@ -15,14 +15,6 @@ constexpr int64_t kMaxRouterChoices = 16;
 /// Tensor-core kernels move rows 16 bytes at a time.
 constexpr int64_t kWidthMultiple = 8;
 
-/// The Step as it would be bound, without memory.
-BoundStep withoutMemory(const Plan& plan, const Step& step) {
-  BoundStep bound{plan, step, {}, {}};
-  for (const Operand& operand : plan.reads(step)) bound.reads.push_back(bindOperand(plan, operand, nullptr));
-  for (const Operand& operand : plan.writes(step)) bound.writes.push_back(bindOperand(plan, operand, nullptr));
-  return bound;
-}
-
 bool readsTokens(const BoundStep& step) {
   return std::ranges::any_of(operandsOf(step.reads, Use::data), [](const BoundOperand* operand) {
     return operand->buffer->layout == Layout::tokens && operand->buffer->role != Role::gradient;
@@ -153,12 +145,13 @@ void launch(const BoundStep& step, Context& context) {
 std::string whyNot(const Plan& plan) {
   if (std::string reason = whyNotConfig(plan); !reason.empty()) return reason;
   bool boundsOnHost = false;
+  const auto withoutMemory = [](BufferId) -> std::byte* { return nullptr; };
   for (const Step& step : plan.steps) {
     boundsOnHost |= step.op == Op::sort && step.hostStalls > 0;
     if (step.op == Op::route && plan.config.topK > kMaxRouterChoices)
       return fmt::format("top_k {} does not run on CUDA with its router; allowed up to {}", plan.config.topK,
                          kMaxRouterChoices);
-    if (const std::string reason = whyNotStep(withoutMemory(plan, step), boundsOnHost); !reason.empty())
+    if (const std::string reason = whyNotStep(bindStep(plan, step, withoutMemory), boundsOnHost); !reason.empty())
       return fmt::format("{} does not run on CUDA: {} (step {})", plan.system, reason, step.name);
     for (const Operand& operand : plan.reads(step))
       if (plan.buffer(operand.id).layout == Layout::expertTokens ||
