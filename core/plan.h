@@ -139,6 +139,10 @@ struct Buffer {
   BufferId aliasOf = BufferId::none;
   int64_t aliasColumn = 0;  ///< an alias narrower than its base is a view of the base's columns from here on
   Lifetime lifetime;  ///< derived: first write to last read; outputs and gradients to the end; inputs from the start
+
+  bool ownsStorage() const { return aliasOf == BufferId::none; }
+  /// True for what a step gives back: the output and the gradients it computes.
+  bool isResult() const { return !external && (role == Role::output || role == Role::gradient); }
 };
 
 /// Which dimension of a matrix product is the row count of an expert.

@@ -78,8 +78,7 @@ class PlanChecker {
   void checkResults() {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
-      const bool result = !buffer.external && (buffer.role == Role::output || buffer.role == Role::gradient);
-      if (result && !written_[i]) problem("{} {} is never written", name(buffer.role), buffer.name);
+      if (buffer.isResult() && !written_[i]) problem("{} {} is never written", name(buffer.role), buffer.name);
     }
   }
 

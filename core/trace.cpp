@@ -20,9 +20,9 @@ Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.external || buffer.aliasOf != BufferId::none) continue;
     const auto [first, last] = buffer.lifetime;
-    const bool kept = buffer.role == Role::output || buffer.role == Role::gradient;
     trace.allocations.push_back({kTrack, buffer.name, buffer.role, buffer.bytes, starts[first],
-                                 kept ? std::nullopt : std::optional(starts[last + 1]), static_cast<StepId>(first)});
+                                 buffer.isResult() ? std::nullopt : std::optional(starts[last + 1]),
+                                 static_cast<StepId>(first)});
   }
   return trace;
 }

@@ -99,7 +99,7 @@ LayerResults readResults(const Plan& plan, const LayerInputs& inputs,
                                                                         {"dWr", &results.routerWeight}};
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
-    if (buffer.external || (buffer.role != Role::output && buffer.role != Role::gradient)) continue;
+    if (!buffer.isResult()) continue;
     const std::vector<double> values = readNumbers(buffer, dataOf(static_cast<BufferId>(i)));
     const auto found =
         std::find_if(plain.begin(), plain.end(), [&](const auto& entry) { return buffer.name == entry.first; });

@@ -14,21 +14,6 @@
 #include "kernels/cuda/steps.h"
 
 namespace moeblaze::cuda {
-namespace {
-
-const Plan& runnable(const Plan& plan) {
-  if (const std::string reason = whyNot(plan); !reason.empty()) throw InputError(reason);
-  return plan;
-}
-
-bool isResult(const Buffer& buffer) {
-  return !buffer.external && (buffer.role == Role::output || buffer.role == Role::gradient);
-}
-
-bool ownsStorage(const Buffer& buffer) { return buffer.aliasOf == BufferId::none; }
-
-}  // namespace
-
 Runner::Runner(const Plan& plan, Context& context, MemoryOptions options)
     : plan_(runnable(plan)), context_(context), memory_(plan, context, options), given_(plan.buffers.size()) {}
 
@@ -44,6 +29,12 @@ std::byte* Runner::storageFor(BufferId id) {
   return copy;
 }
 
+/// On the stream that allocated and poisoned the memory, or it might come first.
+void Runner::copyIn(BufferId id, const void* source, size_t bytes) {
+  MOEBLAZE_CUDA_CHECK(cudaMemcpyAsync(storageFor(id), source, bytes, cudaMemcpyHostToDevice, context_.stream()));
+  context_.synchronize();
+}
+
 void Runner::give(const LayerInputs& inputs) {
   std::vector<std::byte> bytes;
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -51,8 +42,7 @@ void Runner::give(const LayerInputs& inputs) {
     if (!buffer.external && buffer.role != Role::input) continue;
     const BufferId id = static_cast<BufferId>(i);
     bytes.resize(static_cast<size_t>(buffer.bytes));
-    if (writeInput(plan_, id, inputs, bytes.data()))
-      MOEBLAZE_CUDA_CHECK(cudaMemcpy(storageFor(id), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    if (writeInput(plan_, id, inputs, bytes.data())) copyIn(id, bytes.data(), bytes.size());
   }
 }
 
@@ -65,7 +55,7 @@ void Runner::giveRandom(const Routing& routing, uint64_t seed) {
     if (buffer.meaning == Meaning::expertOfSlot) {
       std::vector<int32_t> ids;
       for (int64_t slot = 0; slot < c.rows(); ++slot) ids.push_back(routing.expertOf(slot / c.topK, slot % c.topK));
-      MOEBLAZE_CUDA_CHECK(cudaMemcpy(data, ids.data(), sizeof(int32_t) * ids.size(), cudaMemcpyHostToDevice));
+      copyIn(static_cast<BufferId>(i), ids.data(), sizeof(int32_t) * ids.size());
       continue;
     }
     const auto extents = buffer.shape.extents();
@@ -83,7 +73,7 @@ void Runner::giveRandom(const Routing& routing, uint64_t seed) {
 void Runner::begin(int32_t step) {
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& buffer = plan_.buffers[i];
-    if (buffer.external || !ownsStorage(buffer) || buffer.lifetime.first != step) continue;
+    if (buffer.external || !buffer.ownsStorage() || buffer.lifetime.first != step) continue;
     const BufferId id = static_cast<BufferId>(i);
     memory_.allocate(id);
     if (given_[i] != nullptr)
@@ -96,7 +86,7 @@ void Runner::end(int32_t step) {
   memory_.checkCanaries(plan_.steps[step].name);
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& buffer = plan_.buffers[i];
-    if (buffer.external || !ownsStorage(buffer) || isResult(buffer) || buffer.lifetime.last != step) continue;
+    if (buffer.external || !buffer.ownsStorage() || buffer.isResult() || buffer.lifetime.last != step) continue;
     memory_.free(static_cast<BufferId>(i), plan_.steps[step].name);
   }
 }
@@ -121,7 +111,8 @@ void Runner::run(int32_t first, int32_t last) {
 void Runner::discard() {
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const BufferId id = static_cast<BufferId>(i);
-    if (!plan_.buffers[i].external && ownsStorage(plan_.buffers[i]) && memory_.exists(id)) memory_.free(id, "the last");
+    if (!plan_.buffers[i].external && plan_.buffers[i].ownsStorage() && memory_.exists(id))
+      memory_.free(id, "the last");
   }
 }
 
@@ -144,7 +135,7 @@ LayerResults Runner::results(const LayerInputs& inputs) const {
 
 const std::byte* Runner::result(const std::string& name) const {
   for (size_t i = 0; i < plan_.buffers.size(); ++i)
-    if (isResult(plan_.buffers[i]) && plan_.buffers[i].name == name) return memory_.data(static_cast<BufferId>(i));
+    if (plan_.buffers[i].isResult() && plan_.buffers[i].name == name) return memory_.data(static_cast<BufferId>(i));
   return nullptr;
 }
 
@@ -184,8 +175,8 @@ void addObserved(const Plan& plan, const StepClock& clock, const std::string& na
     trace.spans.push_back({kObserved, plan.steps[i].name, clock.at(i, true), clock.at(i, false) - clock.at(i, true),
                            static_cast<StepId>(i)});
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.external || !ownsStorage(buffer)) continue;
-    const auto freed = isResult(buffer) ? std::nullopt : std::optional(clock.at(buffer.lifetime.last, false));
+    if (buffer.external || !buffer.ownsStorage()) continue;
+    const auto freed = buffer.isResult() ? std::nullopt : std::optional(clock.at(buffer.lifetime.last, false));
     trace.allocations.push_back({kObserved, buffer.name, buffer.role, buffer.bytes,
                                  clock.at(buffer.lifetime.first, true), freed,
                                  static_cast<StepId>(buffer.lifetime.first)});

@@ -40,6 +40,7 @@ class Runner {
   void begin(int32_t step);
   void end(int32_t step);
   std::byte* storageFor(BufferId id);
+  void copyIn(BufferId id, const void* source, size_t bytes);
 
   const Plan& plan_;
   Context& context_;

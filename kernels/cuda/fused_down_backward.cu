@@ -49,28 +49,29 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
   }
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
-    constexpr int kChunks = Place::template kChunksOf<false>, kAhead = 4;
+    constexpr int kChunks = Place::template kChunksOf<false>, kAhead = 2;
     const Place place;
+    float gates[Place::kRows];
+#pragma unroll
+    for (int r = 0; r < Place::kRows; ++r) {
+      const int32_t row = tile.m * kTileM + place.row(r);
+      gates[r] = p.gates.data != nullptr && row < tile.rows ? p.gates.load(tile.begin + row) : 1.0f;
+    }
+    // Two chunks of A and B are on their way while two are worked on.
+    uint4 a[2][kAhead], b[2][kAhead];
+    loadChunks<kAhead>(tile, 0, a[0], b[0]);
     float gateGradient = 0;
 #pragma unroll
     for (int batch = 0; batch < Place::kRows * kChunks; batch += kAhead) {
-      uint4 a[kAhead], b[kAhead];  // read together, to wait for memory once
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        const int32_t row = tile.m * kTileM + place.row((batch + i) / kChunks);
-        const int32_t column = tile.n * kTileN + place.template column<false>((batch + i) % kChunks);
-        const bool valid = row < tile.rows && column < p.n;
-        a[i] = loadChunk(p.projectionA.at(tile.begin + row, first) + column, valid);
-        if (kGated) b[i] = loadChunk(p.projectionB.at(tile.begin + row, first) + column, valid);
-      }
+      const int now = batch / kAhead % 2;
+      if (batch + kAhead < Place::kRows * kChunks) loadChunks<kAhead>(tile, batch + kAhead, a[1 - now], b[1 - now]);
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
         const int r = (batch + i) / kChunks, c = (batch + i) % kChunks;
         const int32_t row = tile.m * kTileM + place.row(r), inTile = place.template column<false>(c);
         const bool valid = row < tile.rows && tile.n * kTileN + inTile < p.n;
-        const float gate = p.gates.data != nullptr && row < tile.rows ? p.gates.load(tile.begin + row) : 1.0f;
-        gateGradient += store(tile.begin + row, tile.n * kTileN + inTile, valid, gate,
-                              Place::template first<false>(sums, r, c), Place::half(r), a[i], b[i]);
+        gateGradient += store(tile.begin + row, tile.n * kTileN + inTile, valid, gates[r],
+                              Place::template first<false>(sums, r, c), Place::half(r), a[now][i], b[now][i]);
         if (c % 2 == 0) continue;  // two chunks make the 64 columns that one number is kept of
         gateGradient += __shfl_xor_sync(0xffffffffu, gateGradient, 1);
         gateGradient += __shfl_xor_sync(0xffffffffu, gateGradient, 2);
@@ -79,6 +80,21 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
       }
     }
     if (p.parts != nullptr) storeParts(tile);
+  }
+
+  /// kCount chunks of A and B, from the `batch`-th of the lane's on.
+  template <int kCount>
+  __device__ void loadChunks(const Tile& tile, int batch, uint4 (&a)[kCount], uint4 (&b)[kCount]) const {
+    constexpr int kChunks = Place::template kChunksOf<false>;
+    const Place place;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const int32_t row = tile.m * kTileM + place.row((batch + i) / kChunks);
+      const int32_t column = tile.n * kTileN + place.template column<false>((batch + i) % kChunks);
+      const bool valid = row < tile.rows && column < p.n;
+      a[i] = loadChunk(p.projectionA.at(tile.begin + row, first) + column, valid);
+      if (kGated) b[i] = loadChunk(p.projectionB.at(tile.begin + row, first) + column, valid);
+    }
   }
 
   /// 32 columns of one row; returns the lane's share of Σ g·Y.

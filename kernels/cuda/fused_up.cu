@@ -34,19 +34,19 @@ struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
       }
   }
 
-  /// 32 columns of one row.
+  /// 32 columns of one row. What nobody reads is worked out and not stored: without branches, chunks overlap.
   __device__ void store(int32_t row, int32_t column, bool valid, const float (*a)[4], const float (*b)[4],
                         int half) const {
-    if (p.projectionA.data != nullptr)
-      storeChunk(p.projectionA.at(row, first) + column, packRow<T>([&](int j) { return pairOf(a, j, half); }), valid);
-    if (kGated && p.projectionB.data != nullptr)
-      storeChunk(p.projectionB.at(row, first) + column, packRow<T>([&](int j) { return pairOf(b, j, half); }), valid);
-    if (p.y.data == nullptr) return;
     const auto y = [&](int j) {
       const float2 left = pairOf(a, j, half), right = kGated ? pairOf(b, j, half) : float2{1.0f, 1.0f};
       return float2{activate<kActivation>(left.x) * right.x, activate<kActivation>(left.y) * right.y};
     };
-    storeChunk(p.y.at(row, first) + column, packRow<T>(y), valid);
+    storeChunk(p.projectionA.at(row, first) + column, packRow<T>([&](int j) { return pairOf(a, j, half); }),
+               valid && p.projectionA.data != nullptr);
+    if constexpr (kGated)
+      storeChunk(p.projectionB.at(row, first) + column, packRow<T>([&](int j) { return pairOf(b, j, half); }),
+                 valid && p.projectionB.data != nullptr);
+    storeChunk(p.y.at(row, first) + column, packRow<T>(y), valid && p.y.data != nullptr);
   }
 
   const Params& p;

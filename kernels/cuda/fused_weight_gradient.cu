@@ -63,12 +63,12 @@ class ReductionLoader {
         gate_ = gateOf(row_ + kTileK);
       }
       if (p_.gather != nullptr) copyTokens();
-      loadPanels<0, kTileM / kPanelColumns>(target, left_, p_.left.gather != nullptr,
-                                            static_cast<uint32_t>(p_.left.pitch / kVector), leftMask_);
+      loadPanels<0, kTileM / kPanelColumns, kTileM / kPanelColumns>(
+          target, left_, p_.left.gather != nullptr, static_cast<uint32_t>(p_.left.pitch / kVector), leftMask_);
     } else {
       constexpr int kPanels = kTileN / kPanelColumns / 2;
-      loadPanels<(kPiece - 1) * kPanels, kPanels>(target + kTileABytes, right_, rightGathered_, rightPitch_,
-                                                  rightMask_);
+      loadPanels<(kPiece - 1) * kPanels, kPanels, 2 * kPanels>(target + kTileABytes, right_, rightGathered_,
+                                                               rightPitch_, rightMask_);
     }
   }
 
@@ -108,20 +108,25 @@ class ReductionLoader {
                     p_.gather + (later < end_ ? later : 0), later < end_);
   }
 
-  /// Panels of 64 columns each.
-  template <int kFirst, int kCount>
+  /// Panels of 64 columns each, of kAll that the operand has in a tile.
+  template <int kFirst, int kCount, int kAll>
   __device__ void loadPanels(uint32_t target, const T* source, bool gathered, uint32_t pitch, uint32_t mask) const {
     const CopyLane lane;
+    const uint4* from[kRows];
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const int32_t row = row_ + lane.row + i * kRowsAtOnce;
-      const uint32_t from = static_cast<uint32_t>(gathered ? token_[i] : row);
-      const uint4* const at = reinterpret_cast<const uint4*>(source) + static_cast<uint64_t>(from) * pitch;
-      const uint32_t valid = row < end_ ? mask : 0;
-#pragma unroll
-      for (int j = kFirst; j < kFirst + kCount; ++j)
-        copyAsync(target + j * kPanelBytes + lane.target() + i * kCopyPitch, at + j * kChunks, valid >> j & 1);
+      const uint32_t row = gathered ? token_[i] : row_ + lane.row + i * kRowsAtOnce;
+      from[i] = reinterpret_cast<const uint4*>(source) + static_cast<uint64_t>(row) * pitch;
     }
+    copyEach<kRows * kCount>(
+        mask == (1u << kAll) - 1 && row_ + kTileK <= end_,
+        [&](int i) {
+          const int row = i / kCount, panel = kFirst + i % kCount;
+          return Copy{target + panel * kPanelBytes + lane.target() + row * kCopyPitch, from[row] + panel * kChunks};
+        },
+        [&](int i) {
+          return row_ + lane.row + i / kCount * kRowsAtOnce < end_ && (mask >> (kFirst + i % kCount) & 1) != 0;
+        });
   }
 
   const ReductionProduct<T>& p_;

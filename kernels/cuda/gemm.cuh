@@ -101,7 +101,7 @@ class Feed {
   int left_ = 0;   ///< blocks of this tile; none once every tile is done
 };
 
-/// Waits for the oldest of the stages - 1 that this thread's copies fill.
+/// Waits for the oldest of the stages - 1 that this thread's copies are filling.
 __device__ inline void waitForOldest(int stages) {
   if (stages == 4) {
     waitCopies<2>();

@@ -69,6 +69,30 @@ struct CopyLane {
   __device__ int column() const { return chunk * kVector; }
 };
 
+/// Where a copy goes to in shared memory and comes from in global memory.
+struct Copy {
+  uint32_t target;
+  const void* source;
+};
+
+/// Copies 0 to kCount - 1, `of(i)`, where `valid(i)`; inner tiles, `whole`, are spared the tests.
+template <int kCount, typename Of, typename Valid>
+__device__ void copyEach(bool whole, Of&& of, Valid&& valid) {
+  if (whole) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const Copy copy = of(i);
+      copyAsync(copy.target, copy.source);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const Copy copy = of(i);
+      copyAsync(copy.target, copy.source, valid(i));
+    }
+  }
+}
+
 /// Offsets of rows are kept in units of 16 bytes, so that 32 bits reach 64 GiB.
 inline constexpr int64_t kMostRowElements = int64_t{1} << 35;
 
@@ -156,37 +180,44 @@ class RowLoader {
 
   __device__ void loadA(uint32_t target) const {
     const CopyLane lane;
-    const uint32_t mask = lane.column() < left_ ? aMask_ : 0;
-#pragma unroll
-    for (int i = 0; i < kARows; ++i)
-      copyAsync(target + lane.target() + i * kCopyPitch, reinterpret_cast<const uint4*>(a_) + rows_[i], mask >> i & 1);
+    copyEach<kARows>(
+        aMask_ == (1u << kARows) - 1 && left_ >= kTileK,
+        [&](int i) {
+          return Copy{target + lane.target() + i * kCopyPitch, reinterpret_cast<const uint4*>(a_) + rows_[i]};
+        },
+        [&](int i) { return lane.column() < left_ && (aMask_ >> i & 1) != 0; });
   }
 
   /// Columns of the result are rows of the matrix.
   template <int kHalf>
   __device__ void loadBByK(uint32_t target) const {
+    constexpr int kFirst = kHalf * kBRows / 2;
     const CopyLane lane;
-    const uint32_t mask = lane.column() < left_ ? bMask_ : 0;
-#pragma unroll
-    for (int i = kHalf * kBRows / 2; i < (kHalf + 1) * kBRows / 2; ++i)
-      copyAsync(target + lane.target() + i * kCopyPitch, b_ + i * (kRowsAtOnce * p_.b[0].pitch), mask >> i & 1);
+    copyEach<kBRows / 2>(
+        bMask_ == (1u << kBRows) - 1 && left_ >= kTileK,
+        [&](int i) {
+          return Copy{target + lane.target() + (kFirst + i) * kCopyPitch,
+                      b_ + (kFirst + i) * (kRowsAtOnce * p_.b[0].pitch)};
+        },
+        [&](int i) { return lane.column() < left_ && (bMask_ >> (kFirst + i) & 1) != 0; });
   }
 
   /// Columns of the result are columns of the matrix: panels of 64, the second half from the second matrix when paired.
   template <int kHalf>
   __device__ void loadB(uint32_t target) const {
-    constexpr int kHalfPanels = kTileN / kPanelColumns / 2;
+    constexpr int kHalfPanels = kTileN / kPanelColumns / 2, kFirst = kPaired ? 0 : kHalf * kHalfPanels;
     const CopyLane lane;
-    const T* const source = kPaired && kHalf == 1 ? second_ : b_ + kHalf * kHalfPanels * kPanelColumns;
-#pragma unroll
-    for (int i = 0; i < kTileK / kRowsAtOnce; ++i)
-#pragma unroll
-      for (int panel = 0; panel < kHalfPanels; ++panel) {
-        const int bit = kPaired ? panel : kHalf * kHalfPanels + panel;
-        copyAsync(target + (kHalf * kHalfPanels + panel) * kPanelBytes + lane.target() + i * kCopyPitch,
-                  source + i * (kRowsAtOnce * p_.b[0].pitch) + panel * kPanelColumns,
-                  lane.row + i * kRowsAtOnce < left_ && (bMask_ >> bit & 1) != 0);
-      }
+    const T* const matrix = kPaired && kHalf == 1 ? second_ : b_;
+    copyEach<kTileK / kRowsAtOnce * kHalfPanels>(
+        bMask_ == (1u << kPanels) - 1 && left_ >= kTileK,
+        [&](int i) {
+          const int row = i / kHalfPanels, panel = i % kHalfPanels;
+          return Copy{target + (kHalf * kHalfPanels + panel) * kPanelBytes + lane.target() + row * kCopyPitch,
+                      matrix + row * (kRowsAtOnce * p_.b[0].pitch) + (kFirst + panel) * kPanelColumns};
+        },
+        [&](int i) {
+          return lane.row + i / kHalfPanels * kRowsAtOnce < left_ && (bMask_ >> (kFirst + i % kHalfPanels) & 1) != 0;
+        });
   }
 
   const RowProduct<T>& p_;

@@ -8,9 +8,9 @@ namespace moeblaze::cuda {
 
 inline constexpr int kTileM = 128, kTileN = 256, kTileK = 64;
 inline constexpr int kGemmThreads = 256;
-/// Tiles of a group are taken this many M-tiles at a time, all N-tiles of them, M fastest: neighbours in time share
-/// operands in the L2 cache.
-inline constexpr int32_t kRasterRows = 16;
+/// Tiles of a group are taken in bands of M-tiles, all N-tiles of a band, M fastest: neighbours in time share operands
+/// in the L2 cache. Heights measured on an H200; they matter by 4 % at most.
+inline constexpr int32_t kRowBand = 4, kReductionBand = 64;
 
 __host__ __device__ constexpr int32_t ceilDivide(int64_t a, int32_t b) { return static_cast<int32_t>((a + b - 1) / b); }
 
@@ -32,13 +32,12 @@ struct Tile {
   int32_t m = 0, n = 0;
 };
 
-/// Place of the `id`-th tile among mTiles × nTiles.
-__device__ inline void rasterize(uint32_t id, int32_t mTiles, int32_t nTiles, Tile& tile) {
-  const uint32_t band = id / (kRasterRows * nTiles);
-  const uint32_t rest = id - band * kRasterRows * nTiles;
-  const uint32_t height = min(kRasterRows, mTiles - static_cast<int32_t>(band) * kRasterRows);
+/// Place of the `id`-th tile among mTiles × nTiles, in bands.
+__device__ inline void rasterize(uint32_t id, int32_t band, int32_t mTiles, int32_t nTiles, Tile& tile) {
+  const uint32_t before = id / (band * nTiles), first = before * band, rest = id - first * nTiles;
+  const uint32_t height = min(band, mTiles - static_cast<int32_t>(first));
   tile.n = static_cast<int32_t>(rest / height);
-  tile.m = static_cast<int32_t>(band * kRasterRows + rest - tile.n * height);
+  tile.m = static_cast<int32_t>(first + rest - tile.n * height);
 }
 
 /// Tiles of a product whose rows are grouped: each group has as many M-tiles as its rows need.
@@ -76,7 +75,7 @@ class RowTiles {
     tile.begin = groups_.begin(tile.group);
     tile.rows = groups_.end(tile.group) - tile.begin;
     const int64_t first = static_cast<int64_t>(table_[tile.group]) * nTiles_;
-    rasterize(static_cast<uint32_t>(at - first), table_[tile.group + 1] - table_[tile.group], nTiles_, tile);
+    rasterize(static_cast<uint32_t>(at - first), kRowBand, table_[tile.group + 1] - table_[tile.group], nTiles_, tile);
   }
 
  private:
@@ -112,7 +111,7 @@ class ReductionTiles {
     tile.group = order_[place];
     tile.begin = groups_.begin(tile.group);
     tile.rows = groups_.end(tile.group) - tile.begin;
-    rasterize(static_cast<uint32_t>(at - static_cast<int64_t>(place) * each), mTiles_, nTiles_, tile);
+    rasterize(static_cast<uint32_t>(at - static_cast<int64_t>(place) * each), kReductionBand, mTiles_, nTiles_, tile);
   }
 
  private:

@@ -117,13 +117,13 @@ struct WgmmaEngine {
     wgmmaCommit();
   }
 
-  /// A block's products run while the next one's operands are waited for. Once they have begun, those of the block
-  /// before are done, and its stage is filled again: copies run stages - 1 blocks ahead.
+  /// A block's products run while the next one's operands are waited for and later ones copied, so that a stage is free
+  /// two blocks later: copies run stages - 2 blocks ahead.
   template <class Work>
   static __device__ void run(const typename Work::Params& params, const typename Work::Tiles& tiles, Work& work,
                              Feed<Work>& feed, uint32_t ring, int stages) {
     if (ring % (8 * kRowBytes) != 0) __trap();  // descriptors address groups of eight rows
-    for (int s = 0; s + 1 < stages; ++s) feed.fill();
+    for (int s = 0; s + 2 < stages; ++s) feed.fill();
     const uint32_t ringEnd = ring + stages * kStageBytes;
     uint32_t stage = ring;
     Tile tile;
@@ -133,13 +133,12 @@ struct WgmmaEngine {
       work.prepare(tile);
       Sums sums = {};
       for (int block = Work::Loader::blocksOf(params, tile); block > 0; --block) {
-        waitForOldest(stages);
+        waitForOldest(stages - 1);
         fenceForTensorCores();
         __syncthreads();
         multiply<Work>(sums, stage);
-        wgmmaWait<1>();
-        __syncthreads();
         feed.fill();
+        wgmmaWait<1>();
         stage = stage + kStageBytes == ringEnd ? ring : stage + kStageBytes;
       }
       wgmmaWait<0>();

@@ -23,6 +23,10 @@ __device__ inline void copyAsync(uint32_t target, const void* source, bool valid
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(valid ? 16 : 0)
                : "memory");
 }
+/// The same, always valid.
+__device__ inline void copyAsync(uint32_t target, const void* source) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(target), "l"(source) : "memory");
+}
 /// The same for 4 bytes.
 __device__ inline void copyWordAsync(uint32_t target, const void* source, bool valid) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(target), "l"(source), "r"(valid ? 4 : 0)

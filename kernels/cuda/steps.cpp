@@ -161,6 +161,11 @@ std::string whyNot(const Plan& plan) {
   return {};
 }
 
+const Plan& runnable(const Plan& plan) {
+  if (const std::string reason = whyNot(plan); !reason.empty()) throw InputError(reason);
+  return plan;
+}
+
 void runStep(const BoundStep& step, Context& context) {
   nvtxRangePushA(step.step.name.c_str());
   try {

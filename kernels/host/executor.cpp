@@ -72,8 +72,7 @@ class HostRun {
     std::erase_if(alive_, [&](const auto& entry) {
       const auto [id, allocation] = entry;
       const Buffer& buffer = plan_.buffer(id);
-      const bool result = buffer.role == Role::output || buffer.role == Role::gradient;
-      if (result || buffer.lifetime.last != i) return false;
+      if (buffer.isResult() || buffer.lifetime.last != i) return false;
       memory_.free(id, plan_.steps[i].name);
       observed_[allocation].freeNs = now();
       return true;

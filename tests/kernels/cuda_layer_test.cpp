@@ -1,6 +1,6 @@
 // Whole layers on a GPU, every system that runs there, with its own buffers alone, against the fp64 definition; skipped
 // where there is none.
-#include <cstring>
+#include <bit>
 #include <optional>
 
 #include "core/error.h"
@@ -56,7 +56,7 @@ class CudaLayer : public testing::TestWithParam<bool> {
       const Tolerances limits{.all = rough && withRouter ? 6e-3 : 5e-3, .gates = rough ? 6e-3 : 5e-3, .row = 2e-2};
       mode_ = mode_ == MemoryMode::arena ? MemoryMode::perBuffer : MemoryMode::arena;
       try {
-        const Execution execution = executeOnCuda(plan, rounded, *context_, {.mode = mode_, .checked = true});
+        const Execution execution = executeOnCuda(plan, rounded, *context_, {.mode = mode_, .checked = checked_});
         EXPECT_EQ(execution.observedPerStep, bytesPerStep(plan)) << what;
         expectSame(c.config, execution.results, references[rounded.gates], limits, what);
       } catch (const std::exception& failure) {
@@ -67,6 +67,7 @@ class CudaLayer : public testing::TestWithParam<bool> {
 
   std::optional<Context> context_;
   MemoryMode mode_ = MemoryMode::arena;
+  bool checked_ = true;
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, CudaLayer, testing::Bool(),
@@ -157,6 +158,16 @@ TEST_P(CudaLayer, EveryRouter) {
   runEverySystem({"router, 256 experts", shape(72, 64, 256, 8, 300)}, true);
 }
 
+/// Small, and without poison: what compute-sanitizer's initcheck and racecheck are run on.
+TEST_P(CudaLayer, UncheckedMemory) {
+  checked_ = false;
+  LayerCase c{"unchecked", shape(72, 136, 5, 2, 150), "zipf:1"};
+  c.config.sharedExperts = 1, c.config.sharedDFf = 72;
+  runEverySystem(c);
+  c.config.sharedExperts = 0;
+  runEverySystem(c, true);
+}
+
 /// All results of one run as bytes.
 std::vector<std::byte> bytesOf(const Plan& plan, const Runner& runner, const Context& context) {
   context.synchronize();
@@ -189,6 +200,49 @@ TEST_P(CudaLayer, RepeatsBitForBit) {
       ASSERT_TRUE(got == first) << system << " run " << i;
     }
     ASSERT_FALSE(first.empty());
+  }
+}
+
+/// The first and last 4 Mi numbers of a result.
+std::vector<double> endsOf(const Plan& plan, const Runner& runner, const std::string& name) {
+  const auto buffer = std::ranges::find(plan.buffers, name, &Buffer::name);
+  const std::byte* data = runner.result(name);
+  if (data == nullptr) return {};
+  const int64_t count = std::min<int64_t>(buffer->shape.count(), 4 << 20), size = sizeOf(buffer->dtype);
+  std::vector<uint16_t> bits(2 * count * size / 2);
+  const size_t bytes = count * size;
+  EXPECT_EQ(cudaMemcpy(bits.data(), data, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(bits.data() + bytes / 2, data + buffer->bytes - bytes, bytes, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  std::vector<double> values;
+  for (size_t i = 0; i < bits.size(); i += size / 2) {
+    const uint32_t word = size == 4 ? bits[i] | uint32_t{bits[i + 1]} << 16 : uint32_t{bits[i]} << 16;
+    values.push_back(std::bit_cast<float>(word));
+  }
+  return values;
+}
+
+/// Too large for the fp64 definition, but not for the library's products, to which tensors of more than 2³¹ bytes and
+/// elements are nothing new. Gates are bf16 there.
+TEST_P(CudaLayer, FullSizeAgreesWithTheLibrary) {
+  for (const char* config : {"conf3", "conf4"}) {
+    const MoeConfig layer = loadConfig(config).layer;
+    const Routing routing = parseRouting("zipf:0.5", layer);
+    std::vector<std::vector<double>> results;
+    const std::vector<std::string> names{"O", "dx", "dgates", "dW1", "dW2", "dW3"};
+    for (const char* system : {"torch", "moeblaze"}) {
+      const Plan plan = buildPlan(layer, routing, System::parse(system));
+      Runner runner(plan, *context_);
+      runner.giveRandom(routing, 5);
+      runner.forward();
+      runner.backward();
+      context_->synchronize();
+      for (const std::string& name : names) results.push_back(endsOf(plan, runner, name));
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      ASSERT_FALSE(results[i].empty()) << config << " " << names[i];
+      EXPECT_LE(normRatio(results[names.size() + i], results[i]), 8e-3) << config << " " << names[i];
+    }
   }
 }
 
