@@ -5,8 +5,8 @@
 namespace moeblaze {
 
 std::string_view name(Role role) {
-  constexpr std::array<std::string_view, 8> kNames{"input", "output",    "weight", "gradient",
-                                                   "saved", "transient", "index",  "workspace"};
+  constexpr std::array<std::string_view, 9> kNames{"input",     "output", "weight",    "gradient", "saved",
+                                                   "transient", "index",  "workspace", "unknown"};
   return kNames[static_cast<size_t>(role)];
 }
 

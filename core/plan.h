@@ -14,8 +14,9 @@
 
 namespace moeblaze {
 
-/// What a buffer is for. `saved` is never declared: a transient that forward leaves for backward becomes it.
-enum class Role : uint8_t { input, output, weight, gradient, saved, transient, index, workspace };
+/// What a buffer is for. `saved` is never declared: a transient that forward leaves for backward becomes it; `unknown`
+/// is what a trace of other programs says of their memory.
+enum class Role : uint8_t { input, output, weight, gradient, saved, transient, index, workspace, unknown };
 enum class Phase : uint8_t { forward, backward };
 
 /// How a buffer's elements are ordered. A row is one (token, expert) pair, grouped by expert; a slot is the same pair

@@ -1,28 +1,59 @@
 #include "core/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace moeblaze {
 
+StringId Strings::add(std::string_view text) {
+  const auto [entry, isNew] = ids_.try_emplace(std::string(text), static_cast<StringId>(texts_.size()));
+  if (isNew) texts_.push_back(entry->first);
+  return entry->second;
+}
+
+StackId Stacks::add(std::vector<Frame> frames) {
+  size_t hash = frames.size();
+  for (const Frame& frame : frames)
+    for (size_t part : {index(frame.function), index(frame.file), static_cast<size_t>(frame.line)})
+      hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+  const auto [first, last] = ids_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (stacks_[index(it->second)] == frames) return it->second;
+  const StackId id = static_cast<StackId>(stacks_.size());
+  ids_.emplace(hash, id);
+  stacks_.push_back(std::move(frames));
+  return id;
+}
+
+std::string_view name(TrackKind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"planned", "observed", "segments"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
   assert(stepNs.size() == plan.steps.size());
   Trace trace;
-  trace.meta = {{"config", plan.config.name}, {"system", plan.system}, {"routing", plan.routing}};
-  trace.tracks.push_back({plan.system, true});
+  trace.meta = {{"source", "plan"}, {"config", plan.config.name}, {"system", plan.system}, {"routing", plan.routing}};
+  trace.tracks.push_back({plan.system, TrackKind::planned});
   constexpr TrackId kTrack{0};
 
   std::vector<int64_t> starts{0};
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    trace.spans.push_back({kTrack, plan.steps[i].name, starts[i], stepNs[i], static_cast<StepId>(i)});
+    trace.spans.push_back(
+        {kTrack, trace.strings.add(plan.steps[i].name), starts[i], stepNs[i], static_cast<StepId>(i)});
     starts.push_back(starts[i] + stepNs[i]);
   }
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.external || buffer.aliasOf != BufferId::none) continue;
     const auto [first, last] = buffer.lifetime;
-    trace.allocations.push_back({kTrack, buffer.name, buffer.role, buffer.bytes, starts[first],
-                                 buffer.isResult() ? std::nullopt : std::optional(starts[last + 1]),
-                                 static_cast<StepId>(first)});
+    trace.allocations.push_back({.track = kTrack,
+                                 .name = trace.strings.add(buffer.name),
+                                 .role = buffer.role,
+                                 .bytes = buffer.bytes,
+                                 .allocNs = starts[first],
+                                 .freeNs = buffer.isResult() ? kNever : starts[last + 1],
+                                 .step = static_cast<StepId>(first)});
   }
   return trace;
 }
@@ -32,7 +63,7 @@ MemoryCurve::MemoryCurve(const Trace& trace, TrackId track) : trace_(&trace), tr
   for (const Allocation& allocation : trace.allocations) {
     if (allocation.track != track) continue;
     changes.push_back({allocation.allocNs, allocation.bytes});
-    if (allocation.freeNs) changes.push_back({*allocation.freeNs, -allocation.bytes});
+    if (allocation.freeNs != kNever) changes.push_back({allocation.freeNs, -allocation.bytes});
   }
   std::sort(changes.begin(), changes.end(), [](const Point& a, const Point& b) { return a.timeNs < b.timeNs; });
   int64_t bytes = 0;
@@ -59,9 +90,7 @@ std::vector<size_t> MemoryCurve::liveAt(int64_t timeNs) const {
   std::vector<size_t> live;
   for (size_t i = 0; i < trace_->allocations.size(); ++i) {
     const Allocation& allocation = trace_->allocations[i];
-    if (allocation.track == track_ && allocation.allocNs <= timeNs &&
-        (!allocation.freeNs || timeNs < *allocation.freeNs))
-      live.push_back(i);
+    if (allocation.track == track_ && allocation.allocNs <= timeNs && timeNs < allocation.freeNs) live.push_back(i);
   }
   std::stable_sort(live.begin(), live.end(),
                    [&](size_t a, size_t b) { return trace_->allocations[a].bytes > trace_->allocations[b].bytes; });

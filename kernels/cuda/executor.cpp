@@ -170,16 +170,19 @@ class StepClock {
 /// The observed track: what was held when, by the times the GPU reached each Step.
 void addObserved(const Plan& plan, const StepClock& clock, const std::string& name, Trace& trace) {
   constexpr TrackId kObserved{1};  // makeTrace's planned track is the first
-  trace.tracks.push_back({name, false});
+  trace.tracks.push_back({name, TrackKind::observed});
   for (int32_t i = 0; i < std::ssize(plan.steps); ++i)
-    trace.spans.push_back({kObserved, plan.steps[i].name, clock.at(i, true), clock.at(i, false) - clock.at(i, true),
-                           static_cast<StepId>(i)});
+    trace.spans.push_back({kObserved, trace.strings.add(plan.steps[i].name), clock.at(i, true),
+                           clock.at(i, false) - clock.at(i, true), static_cast<StepId>(i)});
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.external || !buffer.ownsStorage()) continue;
-    const auto freed = buffer.isResult() ? std::nullopt : std::optional(clock.at(buffer.lifetime.last, false));
-    trace.allocations.push_back({kObserved, buffer.name, buffer.role, buffer.bytes,
-                                 clock.at(buffer.lifetime.first, true), freed,
-                                 static_cast<StepId>(buffer.lifetime.first)});
+    trace.allocations.push_back({.track = kObserved,
+                                 .name = trace.strings.add(buffer.name),
+                                 .role = buffer.role,
+                                 .bytes = buffer.bytes,
+                                 .allocNs = clock.at(buffer.lifetime.first, true),
+                                 .freeNs = buffer.isResult() ? kNever : clock.at(buffer.lifetime.last, false),
+                                 .step = static_cast<StepId>(buffer.lifetime.first)});
   }
 }
 

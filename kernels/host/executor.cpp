@@ -61,8 +61,12 @@ class HostRun {
       memory_.allocate(id);
       if (buffer.role == Role::input) give(id);
       alive_.emplace_back(id, observed_.size());
-      observed_.push_back(
-          {kObserved, buffer.name, buffer.role, buffer.bytes, now(), std::nullopt, static_cast<StepId>(i)});
+      observed_.push_back({.track = kObserved,
+                           .name = execution_.trace.strings.add(buffer.name),
+                           .role = buffer.role,
+                           .bytes = buffer.bytes,
+                           .allocNs = now(),
+                           .step = static_cast<StepId>(i)});
     }
   }
 
@@ -101,7 +105,8 @@ class HostRun {
       run(step, std::move(reads), std::move(writes));
     }
     execution_.stepNs.push_back(now() - startNs);
-    spans_.push_back({kObserved, step.name, startNs, execution_.stepNs.back(), static_cast<StepId>(i)});
+    spans_.push_back({kObserved, execution_.trace.strings.add(step.name), startNs, execution_.stepNs.back(),
+                      static_cast<StepId>(i)});
   }
 
   void run(const Step& step, std::vector<host::Tensor> reads, std::vector<host::Tensor> writes) const {
@@ -129,9 +134,11 @@ class HostRun {
   }
 
   void finishTrace() {
-    execution_.trace = makeTrace(plan_, execution_.stepNs);
-    execution_.trace.tracks.push_back({plan_.system + " on the host", false});
-    auto& trace = execution_.trace;
+    const Strings names = std::move(execution_.trace.strings);
+    Trace& trace = execution_.trace = makeTrace(plan_, execution_.stepNs);
+    trace.tracks.push_back({plan_.system + " on the host", TrackKind::observed});
+    for (Span& span : spans_) span.name = trace.strings.add(names[span.name]);
+    for (Allocation& allocation : observed_) allocation.name = trace.strings.add(names[allocation.name]);
     trace.spans.insert(trace.spans.end(), spans_.begin(), spans_.end());
     trace.allocations.insert(trace.allocations.end(), observed_.begin(), observed_.end());
   }

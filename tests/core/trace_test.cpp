@@ -20,12 +20,16 @@ std::vector<std::pair<int64_t, int64_t>> pairs(const MemoryCurve& curve) {
 Trace handMade() {
   constexpr TrackId kFirst{0}, kSecond{1};
   Trace trace;
-  trace.tracks = {{"first", true}, {"second", false}};
-  trace.allocations = {{kFirst, "a", Role::saved, 10, 0, 30},
-                       {kFirst, "b", Role::transient, 5, 10, 20},
-                       {kFirst, "c", Role::transient, 7, 20, 30},
-                       {kFirst, "kept", Role::output, 1, 25, std::nullopt},
-                       {kSecond, "other", Role::transient, 99, 5, 6}};
+  trace.tracks = {{"first", TrackKind::planned}, {"second", TrackKind::observed}};
+  const auto add = [&](TrackId track, const char* name, int64_t bytes, int64_t from, int64_t to) {
+    trace.allocations.push_back(
+        {.track = track, .name = trace.strings.add(name), .bytes = bytes, .allocNs = from, .freeNs = to});
+  };
+  add(kFirst, "a", 10, 0, 30);
+  add(kFirst, "b", 5, 10, 20);
+  add(kFirst, "c", 7, 20, 30);
+  add(kFirst, "kept", 1, 25, kNever);
+  add(kSecond, "other", 99, 5, 6);
   return trace;
 }
 
@@ -43,6 +47,21 @@ TEST(MemoryCurve, HandMadeTrace) {
   EXPECT_THAT(curve.liveAt(25), ElementsAre(0, 2, 3)) << "largest first";
   EXPECT_THAT(curve.liveAt(31), ElementsAre(3));
   EXPECT_EQ(MemoryCurve(trace, TrackId{1}).peak().bytes, 99) << "tracks do not mix";
+}
+
+TEST(Trace, TextsAndStacksAreKeptOnce) {
+  Trace trace;
+  const StringId a = trace.strings.add("a");
+  EXPECT_EQ(trace.strings.add("a"), a);
+  EXPECT_EQ(trace.strings.add(""), StringId::empty);
+  EXPECT_EQ(trace.strings.size(), 2u);
+  const StackId one = trace.stacks.add({{a, a, 1}, {a, a, 2}});
+  EXPECT_EQ(trace.stacks.add({{a, a, 1}, {a, a, 2}}), one);
+  EXPECT_NE(trace.stacks.add({{a, a, 2}, {a, a, 1}}), one) << "order tells";
+  EXPECT_EQ(trace.stacks.add({}), StackId::none);
+  EXPECT_EQ(trace.stacks[one].size(), 2u);
+  const Trace copy = trace;  // ids stay valid
+  EXPECT_EQ(copy.strings[a], "a");
 }
 
 TEST(MemoryCurve, EmptyTrack) {
@@ -67,10 +86,10 @@ TEST(MakeTrace, AgreesWithThePlanAtEveryStep) {
     for (size_t i = 0; i < plan.steps.size(); ++i) {
       const Span& span = trace.spans[i];
       EXPECT_EQ(span.startNs, end);
-      EXPECT_EQ(span.name, plan.steps[i].name);
+      EXPECT_EQ(trace.strings[span.name], plan.steps[i].name);
       end += times[i];
       if (times[i] == 0) continue;
-      EXPECT_EQ(curve.bytesAt(span.startNs), alive[i]) << info.name << " " << span.name;
+      EXPECT_EQ(curve.bytesAt(span.startNs), alive[i]) << info.name << " " << plan.steps[i].name;
       int64_t live = 0;
       for (size_t id : curve.liveAt(span.startNs)) live += trace.allocations[id].bytes;
       EXPECT_EQ(live, alive[i]);

@@ -122,8 +122,8 @@ TEST_P(EverySystem, TraceHoldsThePlannedAndTheObserved) {
   const Plan plan = buildPlan(c.config, routing, System::parse(GetParam()));
   const Execution execution = executeOnHost(plan, makeInputs(c.config, routing, 7));
   ASSERT_EQ(execution.trace.tracks.size(), 2u);
-  EXPECT_TRUE(execution.trace.tracks[0].planned);
-  EXPECT_FALSE(execution.trace.tracks[1].planned);
+  EXPECT_EQ(execution.trace.tracks[0].kind, TrackKind::planned);
+  EXPECT_EQ(execution.trace.tracks[1].kind, TrackKind::observed);
   for (const TrackId track : {TrackId{0}, TrackId{1}})
     EXPECT_EQ(MemoryCurve(execution.trace, track).peak().bytes, memoryFigures(plan).peak);
   EXPECT_EQ(execution.trace.spans.size(), 2 * plan.steps.size());

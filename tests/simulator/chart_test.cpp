@@ -18,7 +18,7 @@ std::vector<std::string> draw(const Trace& trace, int64_t endNs, int64_t boundar
 }
 
 Allocation allocation(int64_t bytes, int64_t from, int64_t to) {
-  return {TrackId{0}, "a", Role::transient, bytes, from, to};
+  return {.track = TrackId{0}, .bytes = bytes, .allocNs = from, .freeNs = to};
 }
 
 TEST(Chart, ColumnsShowTheirMaximum) {
