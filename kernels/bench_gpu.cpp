@@ -13,6 +13,7 @@
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/executor.h"
 #include "kernels/cuda/references.h"
+#include "kernels/cuda/steps.h"
 
 namespace moeblaze {
 namespace {
@@ -86,6 +87,12 @@ double trafficOf(const Plan& plan, bool forwardOnly) {
   return bytes;
 }
 
+/// Whose products the Plan's are.
+const char* kernelsOf(const Plan& plan, const Context& context) {
+  const bool sorts = std::ranges::any_of(plan.steps, [](const Step& step) { return step.op == Op::sort; });
+  return sorts ? "cuBLAS" : context.usesWgmma() ? "wgmma" : "mma.sync";
+}
+
 /// Every Plan and both references in turn.
 class LayerRounds {
  public:
@@ -123,7 +130,7 @@ class LayerRounds {
             {"system", plan.system},
             {"backend", "cuda"},
             {"gpu", context.gpu()},
-            {"kernels", context.usesWgmma() ? "wgmma" : "mma.sync"},
+            {"kernels", kernelsOf(plan, context)},
             {"dtype", name(plan.config.dtype)},
             {"tokens", plan.config.tokens},
             {"repeats", std::ssize(times.forward)},
@@ -164,6 +171,7 @@ bool repeat(int64_t repeats, const std::function<void(bool counts)>& round) {
 }  // namespace
 
 std::vector<Record> benchLayerOnGpu(const GpuBench& bench) {
+  for (const Plan& plan : bench.plans) cuda::runnable(plan);  // what is wrong before what is missing
   Context context(bench.device);
   context.setPortable(bench.portable);
   LayerRounds rounds(bench, context);
@@ -174,6 +182,7 @@ std::vector<Record> benchLayerOnGpu(const GpuBench& bench) {
 }
 
 std::vector<Record> benchProductsOnGpu(const GpuBench& bench) {
+  cuda::runnable(bench.plans.front());
   Context context(bench.device);
   context.setPortable(bench.portable);
   const Plan& plan = bench.plans.front();
@@ -214,7 +223,7 @@ std::vector<Record> benchProductsOnGpu(const GpuBench& bench) {
     records.push_back({{"config", plan.config.name},
                        {"system", plan.system},
                        {"gpu", context.gpu()},
-                       {"kernels", context.usesWgmma() ? "wgmma" : "mma.sync"},
+                       {"kernels", kernelsOf(plan, context)},
                        {"step", step.name},
                        {"m", step.gemm.m},
                        {"n", step.gemm.n},

@@ -93,9 +93,6 @@ __device__ void copyEach(bool whole, Of&& of, Valid&& valid) {
   }
 }
 
-/// Offsets of rows are kept in units of 16 bytes, so that 32 bits reach 64 GiB.
-inline constexpr int64_t kMostRowElements = int64_t{1} << 35;
-
 /// What the host gives a product whose rows are grouped: Σ over parts of rows [n_e, k] times the group's matrix.
 template <typename T>
 struct RowProduct {

@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kMaxRouterChoices = 16;
 /// Tensor-core kernels move rows 16 bytes at a time.
 constexpr int64_t kWidthMultiple = 8;
+/// They keep offsets of rows in 32 bits, in units of 16 bytes.
+constexpr int64_t kMostRowElements = int64_t{1} << 35;
 
 bool readsTokens(const BoundStep& step) {
   return std::ranges::any_of(operandsOf(step.reads, Use::data), [](const BoundOperand* operand) {
@@ -87,6 +89,9 @@ std::string whyNotConfig(const Plan& plan) {
       return fmt::format("{} {} does not run on CUDA; it must be a multiple of {}", field, width, kWidthMultiple);
   if (c.experts > kMaxDispatchExperts)
     return fmt::format("{} experts do not run on CUDA; allowed up to {}", c.experts, kMaxDispatchExperts);
+  if (const int64_t width = std::max({c.dModel, c.dFf, c.sharedWidth()}); c.rows() > kMostRowElements / width)
+    return fmt::format("{} rows of {} elements do not run on CUDA; allowed {} elements a tensor", c.rows(), width,
+                       kMostRowElements);
   if (plan.rowBlock != 1 || plan.expertCapacity != 0)
     return fmt::format("{} pads or drops rows, which does not run on CUDA", plan.system);
   return {};

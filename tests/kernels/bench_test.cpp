@@ -68,6 +68,29 @@ TEST(BenchDispatch, WithoutAGpuSaysSoWithStatus3) {
   EXPECT_THAT(ran.err, testing::AnyOf(testing::HasSubstr("GPU"), testing::HasSubstr("CUDA")));
 }
 
+TEST(BenchGpu, WithoutAGpuSaysSoWithStatus3) {
+  const TempFolder folder;
+  const std::string config = folder.write("small.json", kSmall);
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"layer", config, "--backend", "cuda", "--repeat", "1", "--format", "json"},
+           {"gemm", config, "--repeat", "1", "--format", "json"}}) {
+    const Ran ran = bench(arguments);
+    if (ran.status == 0) {
+      EXPECT_GE(ran.json().size(), 2u) << arguments[0];
+      continue;
+    }
+    EXPECT_EQ(ran.status, 3) << ran.err;
+    EXPECT_THAT(ran.err, testing::AnyOf(testing::HasSubstr("GPU"), testing::HasSubstr("CUDA")));
+  }
+}
+
+TEST(BenchGpu, WhatDoesNotRunThereIsStatus2) {
+  const Ran ran = bench({"layer", "conf5", "--backend", "cuda", "--systems", "scattermoe"});
+  EXPECT_THAT(ran.status, testing::AnyOf(2, 3)) << "3 in builds without CUDA";
+  EXPECT_THAT(ran.err, testing::HasSubstr("CUDA"));
+  EXPECT_EQ(bench({"layer", "conf5", "--forward"}).status, 2);
+}
+
 TEST(BenchPlan, WrongInputIsOneLineAndStatus2) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{},
