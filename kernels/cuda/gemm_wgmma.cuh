@@ -6,12 +6,6 @@
 // as they lie there for the portable engine too: rows of 128 bytes in the 128-byte swizzle.
 namespace moeblaze::cuda {
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-inline constexpr bool kHasWgmma = true;
-#else
-inline constexpr bool kHasWgmma = false;
-#endif
-
 /// Descriptor of an operand in shared memory (PTX ISA, matrix descriptor): 128-byte swizzle, groups of eight rows 1,024
 /// bytes apart, and for operands in panels of 64 columns the panels' distance.
 __device__ inline uint64_t matrixDescriptor(uint32_t address) {
