@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/system.h"
+#include "simulator/allocator_option.h"
 #include "simulator/commands.h"
 #include "simulator/options.h"
 #include "simulator/simulation.h"
@@ -17,6 +18,7 @@ struct Options {
   OutputOptions output;
   std::string systems = "all";
   std::string baseline;
+  std::string allocator = "exact";
 };
 
 /// What a row is compared and marked by.
@@ -35,11 +37,13 @@ std::string stem(const Measure& measure) {
 
 std::vector<Record> compareRecords(const Options& options, const Inputs& inputs, std::string& baselineText) {
   const std::vector<System> chosen = parseSystems(options.systems);
+  const AllocatorModel allocator = parseAllocatorModel(options.allocator, "--allocator");
   const auto record = [&](const System& system) {
     const Simulation s =
         simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
     Record row = toRecord(s);
     row["step_ms"] = static_cast<double>(s.forwardNs + s.backwardNs) / 1e6;
+    addAllocatorFigures(row, s, allocator);
     return row;
   };
   const auto named = [&](const char* name) {
@@ -79,12 +83,23 @@ std::string table(const Inputs& inputs, std::vector<Record> rows, const std::str
   columns.push_back({"backward_ms", "bwd ms", Unit::milliseconds});
   columns.push_back({"traffic_bytes", "traffic", Unit::bytes});
   columns.push_back({"fits", "fits"});
+  std::string legend;
+  if (rows.front().contains("allocator")) {
+    columns.push_back({"allocated_peak_bytes", "allocated", Unit::bytes});
+    columns.push_back({"reserved_peak_bytes", "reserved", Unit::bytes});
+    columns.push_back({"fragmentation_bytes", "fragmented", Unit::bytes});
+    legend = fmt::format(
+        "allocated, reserved: most in the blocks of {} and most it takes from the GPU for them; fragmented: reserved\n"
+        "but not allocated when reserved is at its most.\n",
+        rows.front()["allocator"].get<std::string>());
+  }
   return inputs.describe() + "\n" + textTable(rows, columns, markdown) +
          fmt::format(
              "\n* best of its column; ratio = this / {}. saved: held from forward for backward; peak: most alive at "
              "once\n"
              "above parameters, x and the output gradient; fits: peak + parameters + their gradients within the GPU.\n",
-             baseline);
+             baseline) +
+         legend;
 }
 
 void run(const Options& options, std::ostream& out) {
@@ -105,6 +120,7 @@ CommandBody addCompare(CLI::App& app) {
   addSystems(*command, options->systems);
   command->add_option("--baseline", options->baseline, "What ratios compare with (default: megablocks, else the first)")
       ->type_name("SYSTEM");
+  addAllocator(*command, options->allocator);
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };
 }

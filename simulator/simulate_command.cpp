@@ -3,10 +3,12 @@
 #include <memory>
 
 #include "core/system.h"
+#include "simulator/allocator_option.h"
 #include "simulator/chart.h"
 #include "simulator/commands.h"
 #include "simulator/options.h"
 #include "simulator/simulation.h"
+#include "traces/store.h"
 
 namespace moeblaze {
 namespace {
@@ -15,14 +17,15 @@ struct Options {
   InputOptions input;
   OutputOptions output;
   std::string system = "moeblaze";
+  std::string allocator = "exact";
+  std::string trace;
 };
 
 std::string heading(const std::string& text, bool markdown) {
   return markdown ? "\n### " + text + "\n\n" : "\n" + text + "\n";
 }
 
-std::string figures(const Simulation& s, bool markdown) {
-  const Record record = toRecord(s);
+std::string figures(const Record& record, bool markdown) {
   const std::vector<std::tuple<const char*, const char*, Unit, const char*>> lines{
       {"saved", "saved_bytes", Unit::bytes, "held from the end of forward for backward"},
       {"intermediates", "intermediates_bytes", Unit::bytes, "the part of it between the two MLPs"},
@@ -38,10 +41,15 @@ std::string figures(const Simulation& s, bool markdown) {
       {"forward TFLOP/s", "forward_tflops", Unit::number, ""},
       {"traffic", "traffic_bytes", Unit::bytes, "read and written, forward and backward"},
       {"fits", "fits", Unit::text, "peak + parameters + their gradients within the GPU's memory"},
+      {"allocator", "allocator", Unit::text, "who serves the buffers that make up the peak"},
+      {"allocated", "allocated_peak_bytes", Unit::bytes, "most in its blocks, rounded up as it does"},
+      {"reserved", "reserved_peak_bytes", Unit::bytes, "most it takes from the GPU for them"},
+      {"fragmentation", "fragmentation_bytes", Unit::bytes, "reserved but not allocated when reserved is at its most"},
   };
   std::vector<Record> rows;
   for (const auto& [label, key, unit, meaning] : lines)
-    rows.push_back({{"figure", label}, {"value", cellText(record, {key, "", unit})}, {"meaning", meaning}});
+    if (record.contains(key))
+      rows.push_back({{"figure", label}, {"value", cellText(record, {key, "", unit})}, {"meaning", meaning}});
   return textTable(rows, {{"figure", "figure"}, {"value", "value", Unit::number}, {"meaning", "meaning"}}, markdown);
 }
 
@@ -116,14 +124,18 @@ std::string curve(const Simulation& s, bool markdown) {
 
 void run(const Options& options, std::ostream& out) {
   const System system = System::parse(options.system);
+  const AllocatorModel allocator = parseAllocatorModel(options.allocator, "--allocator");
   const Inputs inputs(options.input);
   const Simulation s =
       simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
+  Record record = toRecord(s);
+  addAllocatorFigures(record, s, allocator);
   const auto text = [&](bool markdown) {
     return (markdown ? "## " + s.plan.system + "\n\n" : s.plan.system + " · ") + inputs.describe() + "\n" +
-           figures(s, markdown) + curve(s, markdown) + peakBreakdown(s, markdown) + stepTable(s, markdown);
+           figures(record, markdown) + curve(s, markdown) + peakBreakdown(s, markdown) + stepTable(s, markdown);
   };
-  options.output.emit({toRecord(s)}, text, out);
+  if (!options.trace.empty()) writeTrace(makeTrace(s.plan, s.stepNs), options.trace);
+  options.output.emit({record}, text, out);
 }
 
 }  // namespace
@@ -137,6 +149,8 @@ CommandBody addSimulate(CLI::App& app) {
       ->add_option("--system", options->system, "System, parameters after colons: momoe:save=100 (see: list systems)")
       ->capture_default_str()
       ->type_name("SYSTEM");
+  addAllocator(*command, options->allocator);
+  command->add_option("--trace", options->trace, "Also write the planned timeline there (.mbtrace)")->type_name("FILE");
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };
 }

@@ -1,0 +1,18 @@
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+
+#include "core/error.h"
+#include "traces/chrome.h"
+#include "traces/kineto.h"
+
+/// Any bytes as a Kineto trace: only InputError may leave, and what is imported can be used.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    const moeblaze::Trace trace = moeblaze::importKineto({reinterpret_cast<const char*>(data), size}, "fuzz.json");
+    std::ostringstream out;
+    moeblaze::exportChrome(trace, out);
+  } catch (const moeblaze::InputError&) {
+  }
+  return 0;
+}

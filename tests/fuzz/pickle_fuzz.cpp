@@ -1,0 +1,27 @@
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/trace.h"
+#include "traces/memory_viz.h"
+#include "traces/torch_snapshot.h"
+
+/// Reads the bytes as a PyTorch memory snapshot; what can be read must have curves, and survive being written and read
+/// again. Only InputError may be thrown.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace moeblaze;
+  Trace trace;
+  try {
+    trace = importTorchSnapshot({reinterpret_cast<const char*>(data), size}, "fuzz");
+  } catch (const InputError&) {
+    return 0;
+  }
+  for (size_t i = 0; i < trace.tracks.size(); ++i) MemoryCurve(trace, static_cast<TrackId>(i)).peak();
+  try {
+    importTorchSnapshot(exportMemoryViz(trace), "written again");
+  } catch (const InputError&) {
+    // Events in turn may now lie beyond a limit, such as a time past the last that is allowed.
+  }
+  return 0;
+}

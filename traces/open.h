@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/trace.h"
+
+namespace moeblaze {
+
+/// What a file is, told by its first bytes and, for databases, by their tables.
+enum class FileKind : uint8_t { mbtrace, torchSnapshot, kineto, nsight };
+std::string_view name(FileKind kind);
+
+/// Throws InputError naming the file when it is none of them, and what is read.
+FileKind kindOf(const std::string& path);
+
+/// Reads any of them. Throws InputError naming the file.
+Trace openTrace(const std::string& path);
+
+}  // namespace moeblaze
