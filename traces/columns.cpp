@@ -90,6 +90,9 @@ class Decoder {
     }
   }
 
+  /// Leaves `rowBytes` of every row out.
+  void skip(size_t rows, size_t rowBytes) { bytes_.remove_prefix(rows * rowBytes); }
+
  private:
   void takePlanes(size_t rows, size_t width) {
     values_.assign(rows, 0);
@@ -213,6 +216,24 @@ void decode(const std::string& source, std::string_view bytes, MemoryRows& rows)
   Decoder decoder(source, bytes);
   layOutAllocations(decoder, rows.allocations);
   layOutFrees(decoder, rows.frees);
+}
+
+void decodeCurve(const std::string& source, std::string_view bytes, MemoryRows& rows) {
+  const size_t allocations = rows.allocations.size(), frees = rows.frees.size();
+  expectSize(source, bytes, allocations * kAllocationRowBytes + frees * kFreeRowBytes);
+  Decoder decoder(source, bytes);
+  decoder.skip(allocations, 8);
+  decoder.column<Code::difference>(
+      rows.allocations, [](auto& row) -> auto& { return row.allocation.allocNs; });
+  decoder.column(
+      rows.allocations, [](auto& row) -> auto& { return row.allocation.bytes; });
+  decoder.skip(allocations, kAllocationRowBytes - 24);
+  decoder.skip(frees, 8);
+  decoder.column<Code::difference>(
+      rows.frees, [](auto& row) -> auto& { return row.freeNs; });
+  decoder.skip(frees, 8);
+  decoder.column(
+      rows.frees, [](auto& row) -> auto& { return row.bytes; });
 }
 
 void decode(const std::string& source, std::string_view bytes, std::vector<SpanRow>& rows) {

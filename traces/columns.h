@@ -60,6 +60,8 @@ void encode(std::span<const PointRow> rows, std::string& out);
 /// value cannot be; ids, times and sizes are for the caller to check.
 void decode(const std::string& source, std::string_view bytes, MemoryRows& rows);
 void decode(const std::string& source, std::string_view bytes, std::vector<SpanRow>& rows);
+/// Only times and bytes: all that a memory curve needs.
+void decodeCurve(const std::string& source, std::string_view bytes, MemoryRows& rows);
 void decode(const std::string& source, std::string_view bytes, std::vector<PointRow>& rows);
 
 /// CRC-32 (IEEE 802.3) of `bytes`, continuing `sum`.

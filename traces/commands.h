@@ -13,6 +13,7 @@ TraceCommand addInfo(CLI::App& app);
 TraceCommand addExport(CLI::App& app);
 TraceCommand addImport(CLI::App& app);
 TraceCommand addDiff(CLI::App& app);
+TraceCommand addBench(CLI::App& app);
 
 /// moeblaze-trace's main, callable from tests.
 int runTraces(int argc, const char* const* argv, std::ostream& out, std::ostream& err);

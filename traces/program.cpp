@@ -13,8 +13,11 @@ int runTraces(int argc, const char* const* argv, std::ostream& out, std::ostream
   app.require_subcommand(1);
   app.get_formatter()->column_width(36);
   addVersion(app);
-  const std::map<std::string, TraceCommand> bodies{
-      {"info", addInfo(app)}, {"diff", addDiff(app)}, {"export", addExport(app)}, {"import", addImport(app)}};
+  const std::map<std::string, TraceCommand> bodies{{"info", addInfo(app)},
+                                                   {"diff", addDiff(app)},
+                                                   {"export", addExport(app)},
+                                                   {"import", addImport(app)},
+                                                   {"bench", addBench(app)}};
   return runProgram(app, argc, argv, out, err, [&] { bodies.at(app.get_subcommands().front()->get_name())(out); });
 }
 

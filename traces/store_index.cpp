@@ -168,12 +168,20 @@ std::string_view StoreReader::unpack(size_t chunk, const ChunkInfo& info, size_t
   return columns;
 }
 
+std::string_view StoreReader::unpackMemory(size_t chunk, const ChunkInfo& info, MemoryRows& rows) {
+  rows.allocations.resize(static_cast<size_t>(info.rows));
+  rows.frees.resize(static_cast<size_t>(info.frees));
+  return unpack(chunk, info, rows.allocations.size() * kAllocationRowBytes + rows.frees.size() * kFreeRowBytes);
+}
+
 void StoreReader::unpack(size_t chunk, const ChunkInfo& info, MemoryRows& rows) {
-  const size_t allocations = static_cast<size_t>(info.rows), frees = static_cast<size_t>(info.frees);
-  const std::string_view columns = unpack(chunk, info, allocations * kAllocationRowBytes + frees * kFreeRowBytes);
-  rows.allocations.resize(allocations);
-  rows.frees.resize(frees);
+  const std::string_view columns = unpackMemory(chunk, info, rows);
   decode(sourceOf(chunk), columns, rows);
+}
+
+void StoreReader::unpackCurve(size_t chunk, const ChunkInfo& info, MemoryRows& rows) {
+  const std::string_view columns = unpackMemory(chunk, info, rows);
+  decodeCurve(sourceOf(chunk), columns, rows);
 }
 
 }  // namespace moeblaze::store

@@ -37,11 +37,14 @@ class StoreReader {
   /// Unpacks a chunk's columns: `rowBytes` long. Lasts until the next call.
   std::string_view unpack(size_t chunk, const ChunkInfo& info, size_t rowBytes);
   void unpack(size_t chunk, const ChunkInfo& info, MemoryRows& rows);
+  /// Only times and bytes.
+  void unpackCurve(size_t chunk, const ChunkInfo& info, MemoryRows& rows);
   const std::string& path() const { return database_.path(); }
   /// How an error names a chunk.
   std::string sourceOf(size_t chunk) const;
 
  private:
+  std::string_view unpackMemory(size_t chunk, const ChunkInfo& info, MemoryRows& rows);
   void checkHeader();
   void checkTables();
   void readSums();

@@ -147,7 +147,7 @@ void Recorder::writeMemory(size_t track) {
                   .rows = std::ssize(rows.allocations),
                   .frees = std::ssize(rows.frees)};
   deltas_.clear();
-  appendDeltas(rows, deltas_);
+  addDeltas(rows, deltas_);
   chunk.startNs = deltas_.empty() ? rows.frees.front().freeRequestedNs : deltas_.front().timeNs;
   chunk.endNs = deltas_.empty() ? chunk.startNs : deltas_.back().timeNs;
   setCurve(chunk, deltas_);

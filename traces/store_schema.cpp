@@ -70,22 +70,30 @@ void RowSum::endRow() {
   row_.clear();
 }
 
-void sortByTime(std::span<Delta> deltas) {
-  constexpr auto kEarlier = [](const Delta& a, const Delta& b) { return a.timeNs < b.timeNs; };
-  if (!std::is_sorted(deltas.begin(), deltas.end(), kEarlier)) std::sort(deltas.begin(), deltas.end(), kEarlier);
+namespace {
+
+constexpr auto kEarlier = [](const Delta& a, const Delta& b) { return a.timeNs < b.timeNs; };
+
+/// Puts the deltas from `middle` on, in any order, among those from `begin`, which ascend. Both parts mostly are in
+/// order and hardly overlap, so this beats sorting all.
+void mergeFrom(std::vector<Delta>& deltas, ptrdiff_t begin, ptrdiff_t middle) {
+  const auto first = deltas.begin() + begin, added = deltas.begin() + middle;
+  if (!std::is_sorted(added, deltas.end(), kEarlier)) std::sort(added, deltas.end(), kEarlier);
+  if (added != deltas.end())
+    std::inplace_merge(std::upper_bound(first, added, *added, kEarlier), added, deltas.end(), kEarlier);
 }
 
-void appendDeltas(const MemoryRows& rows, std::vector<Delta>& deltas) {
+}  // namespace
+
+void addDeltas(const MemoryRows& rows, std::vector<Delta>& deltas) {
   const ptrdiff_t begin = std::ssize(deltas);
   for (const AllocationRow& row : rows.allocations) deltas.push_back({row.allocation.allocNs, row.allocation.bytes});
+  mergeFrom(deltas, begin, begin);
   const ptrdiff_t middle = std::ssize(deltas);
   for (const FreeRow& row : rows.frees)
     if (row.freeNs != kNever) deltas.push_back({row.freeNs, -row.bytes});
-  // Both halves mostly are in order already, so merging them beats sorting all.
-  sortByTime(std::span(deltas).subspan(begin, middle - begin));
-  sortByTime(std::span(deltas).subspan(middle));
-  std::inplace_merge(deltas.begin() + begin, deltas.begin() + middle, deltas.end(),
-                     [](const Delta& a, const Delta& b) { return a.timeNs < b.timeNs; });
+  mergeFrom(deltas, begin, middle);
+  mergeFrom(deltas, 0, begin);
 }
 
 void setCurve(ChunkInfo& chunk, std::span<const Delta> deltas) {

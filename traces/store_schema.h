@@ -85,11 +85,10 @@ struct Delta {
   int64_t timeNs = 0;
   int64_t bytes = 0;
 };
-/// Appends what `rows` change, ascending in time if `deltas` was empty.
-void appendDeltas(const MemoryRows& rows, std::vector<Delta>& deltas);
+/// Adds what `rows` change to deltas that ascend in time, and stay so.
+void addDeltas(const MemoryRows& rows, std::vector<Delta>& deltas);
 /// Sets the bytes of `chunk` from deltas that ascend in time; nothing changes without any.
 void setCurve(ChunkInfo& chunk, std::span<const Delta> deltas);
-void sortByTime(std::span<Delta> deltas);
 
 /// How many of what ids may refer to.
 struct Counts {

@@ -56,13 +56,12 @@ class PeakSearch {
     deltas_.clear();
     int64_t total = 0;
     for (size_t chunk : chunks) {
-      reader_.unpack(chunk, index_[chunk], rows_);
+      reader_.unpackCurve(chunk, index_[chunk], rows_);
       const std::string source = reader_.sourceOf(chunk);
       for (const AllocationRow& row : rows_.allocations) total = add(source, total, row.allocation.bytes);
       for (const FreeRow& row : rows_.frees) total = add(source, total, row.bytes);
-      appendDeltas(rows_, deltas_);
+      addDeltas(rows_, deltas_);
     }
-    sortByTime(deltas_);
     return deltas_;
   }
 
