@@ -13,6 +13,7 @@
 #include "kernels/bench.h"
 #include "kernels/bench_gpu.h"
 #include "kernels/executor.h"
+#include "traces/store.h"
 
 namespace moeblaze {
 namespace {
@@ -26,6 +27,7 @@ struct Options {
   std::string device = "0";
   bool portable = false;
   std::string repeat = "";
+  std::string trace;
   bool forwardOnly = false;
 };
 
@@ -51,7 +53,8 @@ double medianMs(std::vector<int64_t> times) {
   return static_cast<double>(times[times.size() / 2]) / 1e6;
 }
 
-Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats) {
+/// The last run's trace goes to `traceFile`, unless that is empty.
+Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats, const std::string& traceFile) {
   std::vector<int64_t> forward, backward;
   int64_t observedPeak = 0;
   for (int64_t i = 0; i < repeats; ++i) {
@@ -60,6 +63,7 @@ Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats) {
     forward.push_back(timing.forwardNs);
     backward.push_back(timing.backwardNs);
     observedPeak = *std::ranges::max_element(execution.observedPerStep);
+    if (i + 1 == repeats && !traceFile.empty()) writeTrace(execution.trace, traceFile);
   }
   double flops = 0;
   for (const Step& step : plan.steps) flops += step.flops;
@@ -130,13 +134,13 @@ std::vector<Layer> layersOf(const Options& options, const std::vector<System>& c
   return layers;
 }
 
-void runOnHost(const Layer& layer, int64_t repeats, std::vector<Record>& records) {
+void runOnHost(const Layer& layer, const Options& options, int64_t repeats, std::vector<Record>& records) {
   for (const Plan& plan : layer.plans) checkMemory(plan);
   std::cerr << "making inputs\n";
   const LayerInputs inputs = makeInputs(layer.source.layer, layer.routing, 1);
   for (const Plan& plan : layer.plans) {
     std::cerr << fmt::format("running {} under {}, {} times\n", plan.config.name, plan.system, repeats);
-    records.push_back(measure(plan, inputs, repeats));
+    records.push_back(measure(plan, inputs, repeats, options.trace));
   }
 }
 
@@ -197,6 +201,8 @@ void run(const Options& options, std::ostream& out) {
                                                  : parseCount("--repeat", options.repeat, 1, kMostRepeats);
   // All Plans first: a wrong parameter should not cost a run.
   const std::vector<Layer> layers = layersOf(options, parseSystems(options.systems));
+  if (!options.trace.empty() && (cuda || layers.size() * layers.front().plans.size() != 1))
+    throw InputError("--trace needs --backend host, one config and one system");
 
   const InterruptWatch watch;
   std::vector<Record> records;
@@ -206,7 +212,7 @@ void run(const Options& options, std::ostream& out) {
       if (cuda) {
         runOnCuda(layer, options, repeats, records);
       } else {
-        runOnHost(layer, repeats, records);
+        runOnHost(layer, options, repeats, records);
       }
     }
   } catch (const Interrupted&) {
@@ -239,6 +245,9 @@ std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app) {
   command->add_flag("--portable", options->portable,
                     "Kernels that any GPU from sm_80 on runs, not those for this one (cuda)");
   command->add_flag("--forward", options->forwardOnly, "Forward only (cuda)");
+  command
+      ->add_option("--trace", options->trace, "Also write the last run, planned and observed, there (.mbtrace; host)")
+      ->type_name("FILE");
   addRepeat(*command, options->repeat);
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };

@@ -5,6 +5,7 @@
 
 #include "tests/support/run.h"
 #include "tests/support/temp_file.h"
+#include "traces/store.h"
 
 namespace moeblaze {
 namespace {
@@ -46,6 +47,16 @@ TEST(BenchLayer, MoreThanThisMachineHoldsIsStatus3BeforeAnythingRuns) {
   const Ran ran = bench({"layer", "conf4", "--tokens", "500000000", "--systems", "moeblaze"});
   EXPECT_EQ(ran.status, 3);
   EXPECT_THAT(ran.err, testing::HasSubstr("give fewer --tokens"));
+}
+
+TEST(BenchLayer, WritesTheLastRunAsATrace) {
+  const TempFolder folder;
+  const std::string config = folder.write("small.json", kSmall), file = (folder.path() / "run.mbtrace").string();
+  ASSERT_EQ(bench({"layer", config, "--systems", "megablocks", "--repeat", "1", "--trace", file}).status, 0);
+  const Trace trace = readTrace(file);
+  ASSERT_EQ(trace.tracks.size(), 2u);
+  EXPECT_EQ(MemoryCurve(trace, TrackId{0}).peak().bytes, MemoryCurve(trace, TrackId{1}).peak().bytes);
+  EXPECT_EQ(bench({"layer", config, "--systems", "megablocks,torch", "--trace", file}).status, 2);
 }
 
 TEST(BenchLayer, TableNamesPaddingAndDrops) {
