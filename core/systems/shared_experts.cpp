@@ -23,7 +23,7 @@ FrameworkLayer::FrameworkLayer(PlanBuilder& builder, LayerStyle style)
 void FrameworkSharedExperts::forward() {
   if (weights_.width == 0) return;
   PlanBuilder& b = builder_;
-  const auto [tokens, d] = std::pair(b.config().tokens, b.config().dModel);
+  const int64_t tokens = b.config().tokens, d = b.config().dModel;
   const auto project = [&](const char* name, BufferId weight) {
     const BufferId out = b.hidden(std::string(name) + ".shared", Layout::tokens, {tokens, weights_.width});
     b.step(std::string("up_") + name + ".shared", Op::denseGemm)
@@ -43,7 +43,7 @@ void FrameworkSharedExperts::forward() {
 void FrameworkSharedExperts::backward() {
   if (weights_.width == 0) return;
   PlanBuilder& b = builder_;
-  const auto [tokens, d] = std::pair(b.config().tokens, b.config().dModel);
+  const int64_t tokens = b.config().tokens, d = b.config().dModel;
   const BufferId yGradient = b.transient("dY.shared", Layout::tokens, {tokens, weights_.width});
   b.step("down_input_gradient.shared", Op::denseGemm)
       .reads(layer_.outputGradient, weights_.w3)
