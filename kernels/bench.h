@@ -1,10 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <ostream>
 
 namespace moeblaze {
+
+/// Highest --repeat and --device that benches take.
+inline constexpr int64_t kMostRepeats = 1000, kMostDevices = 1023;
 
 /// `plan`: how many simulations a second one core does.
 std::function<void(std::ostream& out)> addBenchPlan(CLI::App& app);

@@ -40,7 +40,7 @@ void run(const Options& options, std::ostream& out) {
   options.output.format();
   const std::vector<cuda::DispatchShape> shapes = parseShapes(options.shapes);
   const int64_t repeats = parseCount("--repeat", options.repeat, 1, 100000);
-  const cuda::DispatchBench bench(static_cast<int>(parseCount("--device", options.device, 0, 1023)));
+  const cuda::DispatchBench bench(static_cast<int>(parseCount("--device", options.device, 0, kMostDevices)));
   std::vector<Record> records;
   for (const cuda::DispatchShape& shape : shapes) {
     const std::vector<cuda::DispatchTiming> timings = bench.measure(shape, repeats);

@@ -22,8 +22,6 @@ struct Options {
   std::string repeat = "20";
 };
 
-constexpr int64_t kMostRepeats = 1000, kMostDevices = 1023;
-
 void run(const Options& options, std::ostream& out) {
   options.output.format();
   const ConfigSource source = options.layer.load();

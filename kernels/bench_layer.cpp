@@ -34,8 +34,6 @@ struct Options {
 constexpr std::array<std::string_view, 2> kBackends{"host", "cuda"};
 /// Repeats unless told otherwise: a GPU's are short, and its clocks move.
 constexpr int64_t kHostRepeats = 3, kCudaRepeats = 20;
-constexpr int64_t kMostRepeats = 1000;
-constexpr int64_t kMostDevices = 1023;
 
 struct Timing {
   int64_t forwardNs = 0, backwardNs = 0;
