@@ -15,8 +15,12 @@ constexpr std::array<std::string_view, 4> kFormats{"table", "json", "csv", "md"}
 
 }  // namespace
 
-void OutputOptions::addTo(CLI::App& command) {
+void OutputOptions::addFormatTo(CLI::App& command) {
   command.add_option("--format", formatName, "table, json, csv or md")->capture_default_str()->type_name("FORMAT");
+}
+
+void OutputOptions::addTo(CLI::App& command) {
+  addFormatTo(command);
   command.add_option("-o,--output", file, "Write to FILE instead of the terminal")->type_name("FILE");
 }
 

@@ -16,6 +16,8 @@ namespace moeblaze {
 /// Where and how a command's result is printed.
 struct OutputOptions {
   void addTo(CLI::App& command);
+  /// Only --format: of a command whose -o is a file of another kind.
+  void addFormatTo(CLI::App& command);
   Format format() const;
   /// Prints `records`, or writes them to the file of -o: whole as JSON or CSV, else as `text(markdown)` shows them.
   void emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,

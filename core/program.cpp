@@ -70,7 +70,8 @@ int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& o
 
 void addVersion(CLI::App& app) {
   app.set_version_flag("--version",
-                       fmt::format("{} {}\nCUDA toolkit: {}\nQt: {}", app.get_name(), kVersion, kCudaFound, kQtFound),
+                       fmt::format("{} {}\nCUDA toolkit: {}\nCUPTI: {}\nQt: {}", app.get_name(), kVersion, kCudaFound,
+                                   kCuptiFound, kQtFound),
                        "Print the version and what this build found");
 }
 

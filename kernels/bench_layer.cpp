@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -82,19 +81,6 @@ Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats, con
           {"dropped_slots", waste.droppedSlots}};
 }
 
-/// Throws DeviceError when this machine plainly cannot hold the run: the Plan's buffers, what is given beside them, and
-/// both in fp64 as the executor takes and returns them.
-void checkMemory(const Plan& plan) {
-  int64_t bytes = memoryFigures(plan).peak;
-  for (const Buffer& buffer : plan.buffers)
-    if (buffer.external) bytes += buffer.bytes + 2 * buffer.shape.count() * sizeOf(DType::fp64);
-  const int64_t present = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  if (bytes > present)
-    throw DeviceError(
-        fmt::format("{} under {} needs about {} and this machine has {}; give fewer --tokens or a smaller layer",
-                    plan.config.name, plan.system, bytesText(bytes), bytesText(present)));
-}
-
 DType parseDType(const std::string& text) {
   std::vector<std::string_view> names;
   for (DType dtype : kFloatDTypes) {
@@ -133,7 +119,7 @@ std::vector<Layer> layersOf(const Options& options, const std::vector<System>& c
 }
 
 void runOnHost(const Layer& layer, const Options& options, int64_t repeats, std::vector<Record>& records) {
-  for (const Plan& plan : layer.plans) checkMemory(plan);
+  for (const Plan& plan : layer.plans) checkHostMemory(plan);
   std::cerr << "making inputs\n";
   const LayerInputs inputs = makeInputs(layer.source.layer, layer.routing, 1);
   for (const Plan& plan : layer.plans) {

@@ -33,4 +33,8 @@ struct Execution {
 /// under an InterruptWatch.
 Execution executeOnHost(const Plan& plan, const LayerInputs& inputs);
 
+/// Throws DeviceError when this machine plainly cannot hold a run of executeOnHost: the Plan's buffers, what is given
+/// beside them, and both in fp64 as the executor takes and returns them.
+void checkHostMemory(const Plan& plan);
+
 }  // namespace moeblaze

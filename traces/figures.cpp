@@ -37,12 +37,23 @@ int64_t durationOf(const Trace& trace) {
   return first == kNever ? 0 : last - first;
 }
 
+namespace {
+
+/// Parameters and inputs on a track of their own are beside what a step takes.
+bool isGiven(const Trace& trace, TrackId track) {
+  return std::ranges::all_of(trace.allocations, [&](const Allocation& allocation) {
+    return allocation.track != track || allocation.role == Role::weight || allocation.role == Role::input;
+  });
+}
+
+}  // namespace
+
 std::optional<TrackId> mainTrack(const Trace& trace) {
   std::optional<TrackId> best;
   int64_t most = -1;
   for (const TrackKind kind : {TrackKind::observed, TrackKind::planned}) {
     for (const TrackFigures& figures : figuresOf(trace))
-      if (trace.tracks[index(figures.track)].kind == kind && figures.peakBytes > most)
+      if (trace.tracks[index(figures.track)].kind == kind && figures.peakBytes > most && !isGiven(trace, figures.track))
         best = figures.track, most = figures.peakBytes;
     if (best) return best;
   }

@@ -21,8 +21,8 @@ std::vector<TrackFigures> figuresOf(const Trace& trace);
 /// From the first to the last instant at which anything happened, ns.
 int64_t durationOf(const Trace& trace);
 
-/// The track that tells what a program's tensors took: the observed one with the highest peak, else the planned one.
-/// Empty when the trace has no memory.
+/// The track that tells what a program's tensors took: the observed one with the highest peak, else the planned one;
+/// one of nothing but parameters and inputs is neither. Empty when the trace has no memory.
 std::optional<TrackId> mainTrack(const Trace& trace);
 
 /// The segments of the same device: what was reserved for them. Empty when nobody recorded that.

@@ -85,12 +85,13 @@ class TreeSax final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-ValueTree readJsonTree(std::string_view text, std::string_view source) {
+ValueTree readJsonTree(std::string_view text, std::string_view source, const ReadProgress& progress) {
   if (text.size() > kMaxPickleBytes) {
     refuse(source, "has {} bytes; allowed: up to {}", text.size(), kMaxPickleBytes);
   }
   TreeSax sax(source);
-  Json::sax_parse(text, &sax);
+  const auto [begin, end] = watched(text, progress);
+  Json::sax_parse(begin, end, &sax);
   return sax.take();
 }
 

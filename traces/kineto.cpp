@@ -135,10 +135,10 @@ class Import : public KinetoVisitor {
 
 }  // namespace
 
-Trace importKineto(std::string_view bytes, std::string_view source) {
+Trace importKineto(std::string_view bytes, std::string_view source, const ReadProgress& progress) {
   std::string storage;
   Import import(source);
-  readKineto(gunzip(bytes, storage, source), source, import);
+  readKineto(gunzip(bytes, storage, source), source, import, progress);
   return import.finish();
 }
 

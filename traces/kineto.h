@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/trace.h"
+#include "traces/read_progress.h"
 
 namespace moeblaze {
 
@@ -10,6 +11,6 @@ namespace moeblaze {
 /// counters on one observed track per device; kernels, copies, memsets, annotations and CPU operators become spans on
 /// tracks named by what they are. Times start at the first of them. What does not fit is counted as a loss. Throws
 /// InputError naming `source` for what is not such a file.
-Trace importKineto(std::string_view bytes, std::string_view source);
+Trace importKineto(std::string_view bytes, std::string_view source, const ReadProgress& progress = {});
 
 }  // namespace moeblaze

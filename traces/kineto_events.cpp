@@ -207,9 +207,10 @@ std::optional<int64_t> microsecondsToNs(std::string_view text) {
   return negative ? -ns : ns;
 }
 
-void readKineto(std::string_view text, std::string_view source, KinetoVisitor& visitor) {
+void readKineto(std::string_view text, std::string_view source, KinetoVisitor& visitor, const ReadProgress& progress) {
   Reader reader(text.size(), source, visitor);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
+  const auto [begin, end] = watched(text, progress);
+  nlohmann::json::sax_parse(begin, end, &reader);
   if (!reader.foundEvents()) refuse(source, "holds no list 'traceEvents'; allowed: a trace of PyTorch's profiler");
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "traces/read_progress.h"
+
 namespace moeblaze {
 
 /// The arguments of a Kineto event an import looks at.
@@ -52,7 +54,8 @@ class KinetoVisitor {
 
 /// Walks Kineto's Chrome JSON without keeping it. Throws InputError naming `source` for text that is not JSON, is
 /// nested deeper than 64 levels or has no list "traceEvents".
-void readKineto(std::string_view text, std::string_view source, KinetoVisitor& visitor);
+void readKineto(std::string_view text, std::string_view source, KinetoVisitor& visitor,
+                const ReadProgress& progress = {});
 
 /// Microseconds as a decimal number, in ns, rounded; exact where a double is not. Empty beyond ±2^61 ns.
 std::optional<int64_t> microsecondsToNs(std::string_view text);

@@ -35,7 +35,7 @@ bool isDevice(std::optional<int64_t> id) { return id && *id >= 0 && *id < 4096; 
 
 class Import {
  public:
-  explicit Import(const std::string& path) : file_(path), builder_(path) {
+  Import(const std::string& path, const ReadProgress& progress) : file_(path, progress), builder_(path) {
     builder_.trace().meta = {{"source", "nsight"}, {"file", path}};
     const auto exists = [&](std::string_view table) { return !file_.columns(table).empty(); };
     if (std::ranges::none_of(kTables, exists)) {
@@ -266,6 +266,6 @@ class Import {
 
 }  // namespace
 
-Trace importNsight(const std::string& path) { return Import(path).run(); }
+Trace importNsight(const std::string& path, const ReadProgress& progress) { return Import(path, progress).run(); }
 
 }  // namespace moeblaze

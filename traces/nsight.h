@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/trace.h"
+#include "traces/read_progress.h"
 
 namespace moeblaze {
 
@@ -11,6 +12,6 @@ namespace moeblaze {
 /// Further processes than the first are named in their tracks. Times start at the first event. Tables that are missing
 /// are skipped; rows and tables that cannot be used are counted as losses. Throws InputError for a file that is no such
 /// export.
-Trace importNsight(const std::string& path);
+Trace importNsight(const std::string& path, const ReadProgress& progress = {});
 
 }  // namespace moeblaze

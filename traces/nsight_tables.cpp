@@ -24,16 +24,19 @@ uint64_t bytesOf(const std::string& path) {
 
 }  // namespace
 
-NsightFile::NsightFile(const std::string& path) : database_(sqlite::Database::openToRead(path, kLimits)) {
-  constexpr uint64_t kLeastRowBytes = 4;
+NsightFile::NsightFile(const std::string& path, const ReadProgress& progress)
+    : database_(sqlite::Database::openToRead(path, kLimits)), progress_(progress) {
+  constexpr uint64_t kLeastRowBytes = 4, kUsualRowBytes = 64;
   constexpr uint64_t kTextPerByte = 4;  // the tables may name the same text more than once
   const uint64_t bytes = bytesOf(path);
   rowsLeft_ = bytes / kLeastRowBytes;
   textLeft_ = bytes * kTextPerByte;
+  usualRows_ = std::max<uint64_t>(1, bytes / kUsualRowBytes);
 }
 
 void NsightFile::countRow() {
   if (rowsLeft_-- == 0) refuse(path(), "yields more rows than its size can hold; it is damaged");
+  if (isMilestone(++rows_)) progress_.at(std::min(rows_, usualRows_), usualRows_);
 }
 
 void NsightFile::countText(size_t bytes) {

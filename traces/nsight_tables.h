@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/read_progress.h"
 #include "traces/sqlite.h"
 
 namespace moeblaze {
@@ -23,7 +24,7 @@ struct NsightColumn {
 class NsightFile {
  public:
   /// Throws InputError for what is not a database.
-  explicit NsightFile(const std::string& path);
+  NsightFile(const std::string& path, const ReadProgress& progress);
 
   /// Names of the columns of an ordinary table; empty when there is none (a view is none).
   std::vector<std::string> columns(std::string_view table);
@@ -34,12 +35,14 @@ class NsightFile {
 
   sqlite::Database& database() { return database_; }
   const std::string& path() const { return database_.path(); }
-  /// Count what was read; throw InputError when it is more than the file can hold.
+  /// Count what was read, which progress is told of; throw InputError when it is more than the file can hold.
   void countRow();
   void countText(size_t bytes);
 
  private:
   sqlite::Database database_;
+  const ReadProgress& progress_;
+  uint64_t rows_ = 0, usualRows_ = 0;
   uint64_t rowsLeft_ = 0, textLeft_ = 0;
   bool readStrings_ = false;
   std::unordered_map<int64_t, std::string> strings_;

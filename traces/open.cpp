@@ -66,18 +66,18 @@ FileKind kindOf(const std::string& path) {
   return FileKind::kineto;
 }
 
-Trace openTrace(const std::string& path) {
+Trace openTrace(const std::string& path, const ReadProgress& progress) {
   switch (kindOf(path)) {
     case FileKind::mbtrace:
-      return readTrace(path);
+      return readTrace(path, progress);
     case FileKind::torchSnapshot:
-      return importTorchSnapshot(contentOf(path), path);
+      return importTorchSnapshot(contentOf(path), path, progress);
     case FileKind::kineto:
-      return importKineto(contentOf(path), path);
+      return importKineto(contentOf(path), path, progress);
     case FileKind::nsight:
       break;
   }
-  return importNsight(path);
+  return importNsight(path, progress);
 }
 
 }  // namespace moeblaze

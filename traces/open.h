@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/trace.h"
+#include "traces/read_progress.h"
 
 namespace moeblaze {
 
@@ -14,7 +15,7 @@ std::string_view name(FileKind kind);
 /// Throws InputError naming the file when it is none of them, and what is read.
 FileKind kindOf(const std::string& path);
 
-/// Reads any of them. Throws InputError naming the file.
-Trace openTrace(const std::string& path);
+/// Reads any of them. Throws InputError naming the file, and Interrupted when `progress` stops it.
+Trace openTrace(const std::string& path, const ReadProgress& progress = {});
 
 }  // namespace moeblaze

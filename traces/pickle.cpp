@@ -23,14 +23,16 @@ uint64_t littleEndian(std::string_view bytes) {
 /// memory stay within a small multiple of the file.
 class PickleParser {
  public:
-  PickleParser(std::string_view bytes, std::string_view source) : bytes_(bytes), tree_(std::string(source)) {}
+  PickleParser(std::string_view bytes, std::string_view source, const ReadProgress& progress)
+      : bytes_(bytes), progress_(progress), tree_(std::string(source)) {}
 
   ValueTree parse() {
     if (bytes_.size() > kMaxPickleBytes) fail("has {} bytes; allowed: up to {}", bytes_.size(), kMaxPickleBytes);
     if (bytes_.empty() || static_cast<uint8_t>(bytes_[0]) != static_cast<uint8_t>(PickleOp::proto)) {
       fail("is not a pickle of protocol 2 to 5");
     }
-    while (!stopped_) {
+    for (size_t opcodes = 0; !stopped_; ++opcodes) {
+      if (isMilestone(opcodes)) progress_.at(position_, bytes_.size());
       opcodeAt_ = position_;
       const auto opcode = static_cast<uint8_t>(take(1)[0]);
       const auto op = static_cast<PickleOp>(opcode);
@@ -274,6 +276,7 @@ class PickleParser {
   }
 
   std::string_view bytes_;
+  const ReadProgress& progress_;
   ValueTree tree_;
   size_t position_ = 0;
   size_t opcodeAt_ = 0;
@@ -286,6 +289,8 @@ class PickleParser {
 
 }  // namespace
 
-ValueTree readPickle(std::string_view bytes, std::string_view source) { return PickleParser(bytes, source).parse(); }
+ValueTree readPickle(std::string_view bytes, std::string_view source, const ReadProgress& progress) {
+  return PickleParser(bytes, source, progress).parse();
+}
 
 }  // namespace moeblaze

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "traces/read_progress.h"
 #include "traces/value_tree.h"
 
 namespace moeblaze {
@@ -14,7 +15,7 @@ inline constexpr size_t kMaxPickleBytes = size_t{2} << 30;
 /// The data in a Python pickle of protocol 2 to 5. Only opcodes that build plain data are known, so nothing is ever
 /// imported or called; any other throws InputError with its name and byte, as does whatever is malformed or beyond a
 /// limit. `source` stands for the file in errors.
-ValueTree readPickle(std::string_view bytes, std::string_view source);
+ValueTree readPickle(std::string_view bytes, std::string_view source, const ReadProgress& progress = {});
 
 /// Writes one pickle of protocol 2, with the opcodes PyTorch itself uses. Values are given in order; a dict takes its
 /// keys and values in turn.

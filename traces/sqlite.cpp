@@ -164,6 +164,8 @@ Database Database::openToRead(const std::string& path, const ReadLimits& limits)
   return database;
 }
 
+Database Database::openToWrite(const std::string& path) { return {path, path, SQLITE_OPEN_READWRITE}; }
+
 Database Database::create(const std::string& path, const std::string& shownPath) {
   const std::string& shown = shownPath.empty() ? path : shownPath;
   std::error_code error;

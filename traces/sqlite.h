@@ -85,6 +85,8 @@ class Database {
   /// Opens a file nobody vouches for, read-only: no extensions, views or triggers, bounded values and time. Other
   /// programs may be writing it.
   static Database openToRead(const std::string& path, const ReadLimits& limits = {});
+  /// Opens a file this project's own programs wrote, to finish it.
+  static Database openToWrite(const std::string& path);
   /// Creates an empty database; whatever was at `path` is gone. Errors call the file `shownPath` if that is given.
   static Database create(const std::string& path, const std::string& shownPath = {});
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/trace.h"
+#include "traces/read_progress.h"
 
 /// Trace files (.mbtrace): one SQLite file of small tables and compressed columns. FORMAT.md has every detail.
 namespace moeblaze {
@@ -63,11 +64,16 @@ class TraceWriter {
   std::unique_ptr<store::Recorder> recorder_;
 };
 
+/// Makes the file of a writer that was killed whole by itself: what its -wal file holds goes into it. False while another
+/// program has it open. Throws InputError.
+bool absorbLog(const std::string& path);
+
 /// Writes a whole trace: to a temporary beside `path`, then renamed. Losses of the same text are added up.
 void writeTrace(const Trace& trace, const std::string& path);
 
 /// Reads a whole trace, of a recording still going on too: what it had flushed. Every id, size and checksum is checked.
-Trace readTrace(const std::string& path);
+/// `progress` hears of every chunk.
+Trace readTrace(const std::string& path, const ReadProgress& progress = {});
 
 /// What the index of a file tells of a track.
 struct TrackSummary {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "traces/store.h"
 
 namespace moeblaze::store {
 namespace {
@@ -17,6 +18,16 @@ bool isOnNetwork(const std::string& path) {
   struct statfs info {};
   if (statfs(path.c_str(), &info) != 0) return false;
   return std::find(kNetwork.begin(), kNetwork.end(), static_cast<uint32_t>(info.f_type)) != kNetwork.end();
+}
+
+/// Moves what the log beside a database holds into it. False while another program has it open.
+bool leaveLog(sqlite::Database& database) {
+  sqlite::Statement mode = database.prepare("PRAGMA journal_mode=DELETE");
+  try {
+    return mode.step() && mode.text(0) == "delete";
+  } catch (const InputError&) {  // busy: complete, but not in one file
+    return false;
+  }
 }
 
 }  // namespace
@@ -83,12 +94,16 @@ bool StoreFile::finish() {
   commit();
   state_ = State::finished;
   if (mode_ == Mode::whole) return true;
-  sqlite::Statement mode = database_.prepare("PRAGMA journal_mode=DELETE");
-  try {
-    return mode.step() && mode.text(0) == "delete";
-  } catch (const InputError&) {  // busy: complete, but not in one file
-    return false;
-  }
+  return leaveLog(database_);
 }
 
 }  // namespace moeblaze::store
+
+namespace moeblaze {
+
+bool absorbLog(const std::string& path) {
+  sqlite::Database database = sqlite::Database::openToWrite(path);
+  return store::leaveLog(database);
+}
+
+}  // namespace moeblaze

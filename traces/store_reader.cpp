@@ -1,9 +1,8 @@
 #include <new>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "traces/store.h"
-#include "traces/store_index.h"
+#include "traces/store_loader.h"
 
 namespace moeblaze {
 
@@ -17,72 +16,49 @@ int32_t narrow(const std::string& path, const char* what, int64_t value) {
   return static_cast<int32_t>(value);
 }
 
-/// Fills a Trace from a file.
-class TraceLoader {
- public:
-  explicit TraceLoader(const std::string& path) : reader_(path), path_(path) {}
+}  // namespace
 
-  Trace load() {
-    readNames();
-    readStacks();
-    readCounters();
-    const std::vector<ChunkInfo> index = reader_.readIndex(trace_.tracks.size(), trace_.counters.size());
-    reserve(index);
-    for (size_t chunk = 0; chunk < index.size(); ++chunk) {
-      InterruptWatch::check();
-      readChunk(chunk, index[chunk]);
-    }
-    return std::move(trace_);
+namespace store {
+
+void TraceLoader::advance(const ReadProgress& progress) {
+  StoreReader reader(path_);
+  readNames(reader);
+  readStacks(reader);
+  readCounters(reader);
+  const std::vector<ChunkInfo> index = reader.readIndex(trace_.tracks.size(), trace_.counters.size());
+  checkContinues(index);
+  reserve(index);
+  for (const size_t first = chunks_; chunks_ < index.size(); ++chunks_) {
+    progress.at(chunks_ - first, index.size() - first);
+    readChunk(reader, chunks_, index[chunks_]);
+    lastCrc_ = index[chunks_].crc;
+    finished_ |= index[chunks_].kind == ChunkKind::end;
   }
+}
 
- private:
-  void readNames();
-  void readStacks();
-  void readCounters();
-  void reserve(const std::vector<ChunkInfo>& index);
-  void readChunk(size_t chunk, const ChunkInfo& info);
-  void readMemory(const std::string& source, const ChunkInfo& info);
-  void endAllocation(const std::string& source, const FreeRow& row, int64_t track);
-  void readSpans(const std::string& source, const ChunkInfo& info, std::string_view columns);
-  void readPoints(const std::string& source, const ChunkInfo& info, std::string_view columns);
-  StringId stringId(const char* what, int64_t id) const {
-    checkId(path_, what, id, trace_.strings.size());
-    return static_cast<StringId>(id);
-  }
-
-  StoreReader reader_;
-  std::string path_;
-  Trace trace_;
-  Counts counts_;
-  std::vector<bool> isFreed_;
-  std::vector<int64_t> totalBytes_;  ///< by track
-  MemoryRows memory_;
-  std::vector<SpanRow> spans_;
-  std::vector<PointRow> points_;
-};
-
-void TraceLoader::readNames() {
-  reader_.read(Table::meta, [&](const sqlite::Statement& row) { trace_.meta.emplace_back(row.text(1), row.text(2)); });
-  reader_.read(Table::devices, [&](const sqlite::Statement& row) {
+void TraceLoader::readNames(StoreReader& reader) {
+  trace_.meta.clear(), trace_.devices.clear(), trace_.losses.clear();
+  reader.read(Table::meta, [&](const sqlite::Statement& row) { trace_.meta.emplace_back(row.text(1), row.text(2)); });
+  reader.read(Table::devices, [&](const sqlite::Statement& row) {
     checkId(path_, "device number", std::ssize(trace_.devices), kMaxTracks);
     trace_.devices.push_back({narrow(path_, "device", row.integer(1)), std::string(row.text(2)), row.integer(3)});
   });
-  trace_.tracks = reader_.readTracks();
-  reader_.read(Table::strings, [&](const sqlite::Statement& row) {
+  trace_.tracks = reader.readTracks();
+  reader.read(Table::strings, [&](const sqlite::Statement& row) {
     if (index(trace_.strings.add(row.text(1))) != static_cast<size_t>(row.integer(0)))
       refuse(path_, "text {}: must be there once, and row 0 empty", quote(row.text(1)));
   });
-  reader_.read(Table::losses,
-               [&](const sqlite::Statement& row) { addLoss(path_, trace_.losses, row.text(1), row.integer(2)); });
+  reader.read(Table::losses,
+              [&](const sqlite::Statement& row) { addLoss(path_, trace_.losses, row.text(1), row.integer(2)); });
 }
 
-void TraceLoader::readStacks() {
+void TraceLoader::readStacks(StoreReader& reader) {
   std::vector<Frame> frames;
-  reader_.read(Table::frames, [&](const sqlite::Statement& row) {
+  reader.read(Table::frames, [&](const sqlite::Statement& row) {
     frames.push_back({stringId("frame: function", row.integer(1)), stringId("frame: file", row.integer(2)),
                       narrow(path_, "frame: line", row.integer(3))});
   });
-  reader_.read(Table::stacks, [&](const sqlite::Statement& row) {
+  reader.read(Table::stacks, [&](const sqlite::Statement& row) {
     const std::string_view ids = row.blob(1);
     if (ids.size() % 4 != 0) refuse(path_, "stack {}: {} bytes, must be 4 a frame", row.integer(0), ids.size());
     std::vector<Frame> stack;
@@ -97,16 +73,23 @@ void TraceLoader::readStacks() {
   });
 }
 
-void TraceLoader::readCounters() {
-  reader_.read(Table::counters, [&](const sqlite::Statement& row) {
-    checkId(path_, "counter number", std::ssize(trace_.counters), kMaxTracks);
+void TraceLoader::readCounters(StoreReader& reader) {
+  size_t number = 0;
+  reader.read(Table::counters, [&](const sqlite::Statement& row) {
+    checkId(path_, "counter number", static_cast<int64_t>(number), kMaxTracks);
     const int64_t track = row.integer(1);
     if (track != -1) checkId(path_, "counter: track", track, trace_.tracks.size());
-    trace_.counters.push_back({static_cast<TrackId>(track),
-                               stringId("counter: name", row.integer(2)),
-                               stringId("counter: unit", row.integer(3)),
-                               {}});
+    if (number == trace_.counters.size()) trace_.counters.emplace_back();
+    Counter& counter = trace_.counters[number++];
+    counter.track = static_cast<TrackId>(track);
+    counter.name = stringId("counter: name", row.integer(2));
+    counter.unit = stringId("counter: unit", row.integer(3));
   });
+}
+
+void TraceLoader::checkContinues(const std::vector<ChunkInfo>& index) const {
+  if (index.size() < chunks_ || (chunks_ > 0 && index[chunks_ - 1].crc != lastCrc_))
+    refuse(path_, "is another file than the one read before");
 }
 
 void TraceLoader::reserve(const std::vector<ChunkInfo>& index) {
@@ -122,17 +105,17 @@ void TraceLoader::reserve(const std::vector<ChunkInfo>& index) {
   counts_ = {trace_.tracks.size(), trace_.strings.size(), trace_.stacks.size()};
 }
 
-void TraceLoader::readChunk(size_t chunk, const ChunkInfo& info) {
-  const std::string source = reader_.sourceOf(chunk);
+void TraceLoader::readChunk(StoreReader& reader, size_t chunk, const ChunkInfo& info) {
+  const std::string source = reader.sourceOf(chunk);
   const size_t rows = static_cast<size_t>(info.rows);
   switch (info.kind) {
     case ChunkKind::memory:
-      reader_.unpack(chunk, info, memory_);
+      reader.unpack(chunk, info, memory_);
       return readMemory(source, info);
     case ChunkKind::spans:
-      return readSpans(source, info, reader_.unpack(chunk, info, rows * kSpanRowBytes));
+      return readSpans(source, info, reader.unpack(chunk, info, rows * kSpanRowBytes));
     case ChunkKind::points:
-      return readPoints(source, info, reader_.unpack(chunk, info, rows * kPointRowBytes));
+      return readPoints(source, info, reader.unpack(chunk, info, rows * kPointRowBytes));
     default:
       return;  // the end, or of a newer minor version
   }
@@ -189,11 +172,13 @@ void TraceLoader::readPoints(const std::string& source, const ChunkInfo& info, s
   }
 }
 
-}  // namespace
+}  // namespace store
 
-Trace readTrace(const std::string& path) {
+Trace readTrace(const std::string& path, const ReadProgress& progress) {
   try {
-    return TraceLoader(path).load();
+    TraceLoader loader(path);
+    loader.advance(progress);
+    return loader.take();
   } catch (const std::bad_alloc&) {
     refuse(path, "does not fit into memory");
   }

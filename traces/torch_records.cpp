@@ -31,8 +31,8 @@ constexpr auto kActions = std::to_array<std::pair<std::string_view, TorchAction>
 
 class RecordReader {
  public:
-  RecordReader(const ValueTree& tree, size_t fileBytes, TraceImport& import)
-      : tree_(tree), import_(import), budget_(fileBytes + kSpareBudget) {}
+  RecordReader(const ValueTree& tree, size_t fileBytes, TraceImport& import, const ReadProgress& progress)
+      : tree_(tree), import_(import), progress_(progress), budget_(fileBytes + kSpareBudget) {}
 
   TorchSnapshot read() {
     if (tree_.isSequence(tree_.root())) {  // before PyTorch 1.13 a snapshot was its segments
@@ -140,6 +140,7 @@ class RecordReader {
       import_.lose("histories cut short: the recording's ring of events is full");
     }
     for (size_t i = 0; i < list.size(); ++i) {
+      if (isMilestone(i)) progress_.at(i, list.size());
       const ValuePlace place{"device_traces", device, "", static_cast<int64_t>(i)};
       const ValueRecord entry = record(list[i], place);
       TorchEvent event{.action = readAction(entry), .timeUs = entry.integer("time_us", 0, kMaxTimeUs, -1)};
@@ -210,6 +211,7 @@ class RecordReader {
 
   const ValueTree& tree_;
   TraceImport& import_;
+  const ReadProgress& progress_;
   TorchSnapshot snapshot_;
   size_t budget_;
   int64_t maxEntries_ = 0;
@@ -220,8 +222,9 @@ class RecordReader {
 
 }  // namespace
 
-TorchSnapshot readTorchRecords(const ValueTree& tree, size_t fileBytes, TraceImport& import) {
-  return RecordReader(tree, fileBytes, import).read();
+TorchSnapshot readTorchRecords(const ValueTree& tree, size_t fileBytes, TraceImport& import,
+                               const ReadProgress& progress) {
+  return RecordReader(tree, fileBytes, import, progress).read();
 }
 
 }  // namespace moeblaze

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/read_progress.h"
 #include "traces/torch_allocator.h"
 #include "traces/trace_import.h"
 #include "traces/value_tree.h"
@@ -75,6 +76,7 @@ struct TorchSnapshot {
 
 /// Reads every record of a snapshot, new or old, out of a file of `fileBytes`; what has no place in a Trace is counted
 /// in `import`. Throws InputError for what is not a snapshot or beyond a limit.
-TorchSnapshot readTorchRecords(const ValueTree& tree, size_t fileBytes, TraceImport& import);
+TorchSnapshot readTorchRecords(const ValueTree& tree, size_t fileBytes, TraceImport& import,
+                               const ReadProgress& progress = {});
 
 }  // namespace moeblaze

@@ -18,11 +18,11 @@
 namespace moeblaze {
 namespace {
 
-ValueTree readTree(std::string_view bytes, std::string_view source) {
-  if (bytes.starts_with('\x80')) return readPickle(bytes, source);
+ValueTree readTree(std::string_view bytes, std::string_view source, const ReadProgress& progress) {
+  if (bytes.starts_with('\x80')) return readPickle(bytes, source, progress);
   const size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) {
-    return readJsonTree(bytes, source);
+    return readJsonTree(bytes, source, progress);
   }
   refuse(source, "is no PyTorch memory snapshot; allowed: a pickle of protocol 2 to 5, or JSON");
 }
@@ -55,7 +55,8 @@ TrackId addTrack(Trace& trace, std::string name, TrackKind kind, int32_t device)
   return static_cast<TrackId>(trace.tracks.size() - 1);
 }
 
-void replay(int32_t id, const TorchDevice& device, const TorchSnapshot& snapshot, int64_t start, TraceImport& import) {
+void replay(int32_t id, const TorchDevice& device, const TorchSnapshot& snapshot, int64_t start, TraceImport& import,
+            const ReadProgress& progress) {
   Trace& trace = import.trace();
   trace.devices.push_back({id, {}, 0});
   const TrackId observed = addTrack(trace, fmt::format("PyTorch allocator, device {}", id), TrackKind::observed, id);
@@ -64,6 +65,7 @@ void replay(int32_t id, const TorchDevice& device, const TorchSnapshot& snapshot
   TorchBlocks blocks(device, snapshot.rules, segments, observed, import);
   const std::vector<int64_t> times = eventTimes(device, start);
   for (size_t i = 0; i < device.events.size(); ++i) {
+    if (isMilestone(i)) progress.at(i, device.events.size());
     segments.apply(device.events[i], times[i]);
     blocks.apply(i, times[i]);
   }
@@ -72,10 +74,11 @@ void replay(int32_t id, const TorchDevice& device, const TorchSnapshot& snapshot
 
 }  // namespace
 
-Trace importTorchSnapshot(std::string_view bytes, std::string_view source) {
-  const ValueTree tree = readTree(bytes, source);
+Trace importTorchSnapshot(std::string_view bytes, std::string_view source, const ReadProgress& progress) {
+  constexpr double kParsed = 0.6, kRead = 0.8;  // of the time, about
+  const ValueTree tree = readTree(bytes, source, progress.part(0, kParsed));
   TraceImport import{std::string(source)};
-  const TorchSnapshot snapshot = readTorchRecords(tree, bytes.size(), import);
+  const TorchSnapshot snapshot = readTorchRecords(tree, bytes.size(), import, progress.part(kParsed, kRead));
   import.lose("integers beyond 64 bits", tree.clamped());
   Trace& trace = import.trace();
   trace.meta = {{"source", "pytorch snapshot"}, {"file", std::string(source)}};
@@ -86,7 +89,8 @@ Trace importTorchSnapshot(std::string_view bytes, std::string_view source) {
     trace.meta.emplace_back(kMetaClock, kMetaClockIndex);
   }
   if (!snapshot.settings.empty()) trace.meta.emplace_back(kMetaAllocatorSettings, snapshot.settings);
-  for (const auto& [id, device] : snapshot.devices) replay(id, device, snapshot, start, import);
+  for (const auto& [id, device] : snapshot.devices)
+    replay(id, device, snapshot, start, import, progress.part(kRead, 1));
   return std::move(trace);
 }
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/trace.h"
+#include "traces/read_progress.h"
 
 namespace moeblaze {
 
@@ -17,6 +18,6 @@ inline constexpr std::string_view kMetaAllocatorSettings = "allocator_settings";
 /// observed track with one allocation a block, as PyTorch's own counters count it, and a track of its segments. Times
 /// follow the events' order strictly: equal ones are a nanosecond apart. What the recording lacks or contradicts is in
 /// the losses. `source` stands for the file in errors; throws InputError for anything else.
-Trace importTorchSnapshot(std::string_view bytes, std::string_view source);
+Trace importTorchSnapshot(std::string_view bytes, std::string_view source, const ReadProgress& progress = {});
 
 }  // namespace moeblaze

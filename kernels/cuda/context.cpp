@@ -12,7 +12,8 @@
 namespace moeblaze::cuda {
 namespace {
 
-constexpr size_t kCublasWorkspaceBytes = size_t{32} << 20;
+/// Measured on an H200: products of the paper's layers are no faster with NVIDIA's advice for Hopper, 32 MiB.
+constexpr size_t kCublasWorkspaceBytes = size_t{8} << 20;
 constexpr size_t kAlignment = 256;
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }

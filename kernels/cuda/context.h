@@ -44,7 +44,7 @@ class Context {
   void setPortable(bool portable) { portable_ = portable; }
   const std::string& gpu() const { return gpu_; }
 
-  /// cuBLAS on the stream, its workspace (32 MiB, NVIDIA's advice for Hopper) given to it once.
+  /// cuBLAS on the stream, its workspace given to it once.
   cublasHandle_t cublas();
   /// Index structures a framework's sort leaves in memory of its own: for [tokens, topK] slots.
   const DispatchIndex& frameworkIndex(const DispatchShape& shape);

@@ -74,12 +74,18 @@ std::byte* Memory::take(int64_t bytes) {
   return static_cast<std::byte*>(block);
 }
 
+std::byte* Memory::takeFor(BufferId id) {
+  if (options_.onAllocate) options_.onAllocate(id, true);
+  std::byte* const block = take(plan_.buffer(id).bytes + (options_.checked ? kCanaryBytes : 0));
+  if (options_.onAllocate) options_.onAllocate(id, false);
+  return block;
+}
+
 void Memory::allocate(BufferId id) {
   const Buffer& buffer = plan_.buffer(id);
   const bool inArena = arenaBlock_ != nullptr && !buffer.external;
   std::byte*& block = blocks_[index(id)];
-  block =
-      inArena ? arenaBlock_ + arena_.offsets[index(id)] : take(buffer.bytes + (options_.checked ? kCanaryBytes : 0));
+  block = inArena ? arenaBlock_ + arena_.offsets[index(id)] : takeFor(id);
   if (!buffer.external) countedBytes_ += buffer.bytes;
   if (!options_.checked) return;
   poison(id);

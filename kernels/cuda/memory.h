@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct MemoryOptions {
   /// Buffers are poisoned when their lifetime begins and ends, and guarded by canaries that are looked at after every
   /// Step: what proves that a Step needs nothing but its operands. Slow.
   bool checked = false;
+  /// Called around every allocation of a buffer, if set: what lets a profiler name it.
+  std::function<void(BufferId id, bool begins)> onAllocate;
 };
 
 /// The buffers of one Plan on a GPU.
@@ -48,6 +51,7 @@ class Memory {
 
  private:
   std::byte* take(int64_t bytes);
+  std::byte* takeFor(BufferId id);
   void poison(BufferId id) const;
   void checkCanary(BufferId id, const std::string& after) const;
   void release();

@@ -1,11 +1,14 @@
 #include "kernels/executor.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "core/error.h"
 #include "core/interrupt.h"
+#include "core/report.h"
 #include "kernels/binding.h"
 #include "kernels/host/memory.h"
 #include "kernels/host/step.h"
@@ -158,5 +161,16 @@ class HostRun {
 }  // namespace
 
 Execution executeOnHost(const Plan& plan, const LayerInputs& inputs) { return HostRun(plan, inputs).run(); }
+
+void checkHostMemory(const Plan& plan) {
+  int64_t bytes = memoryFigures(plan).peak;
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.external) bytes += buffer.bytes + 2 * buffer.shape.count() * sizeOf(DType::fp64);
+  const int64_t present = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (bytes > present)
+    throw DeviceError(
+        fmt::format("{} under {} needs about {} and this machine has {}; give fewer --tokens or a smaller layer",
+                    plan.config.name, plan.system, bytesText(bytes), bytesText(present)));
+}
 
 }  // namespace moeblaze

@@ -1,0 +1,218 @@
+#include "profiler/collector.h"
+
+#include <cuda.h>
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/error.h"
+#include "profiler/activity_buffers.h"
+#include "profiler/record_decoder.h"
+
+namespace moeblaze::profiler {
+namespace {
+
+/// CUPTI's buffer callbacks carry nothing of ours, and may come as late as the process ends.
+ActivityBuffers& buffers() {
+  static auto* const kBuffers = new ActivityBuffers;
+  return *kBuffers;
+}
+
+void CUPTIAPI requestBuffer(uint8_t** buffer, size_t* bytes, size_t* mostRecords) {
+  *buffer = buffers().request();
+  *bytes = *buffer == nullptr ? 0 : ActivityBuffers::kBytes;
+  *mostRecords = 0;
+}
+
+void CUPTIAPI completeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t validBytes) {
+  buffers().complete(buffer, validBytes);
+}
+
+constexpr std::array<CUpti_CallbackId, 5> kMappingCalls{
+    CUPTI_DRIVER_TRACE_CBID_cuMemCreate, CUPTI_DRIVER_TRACE_CBID_cuMemRelease, CUPTI_DRIVER_TRACE_CBID_cuMemMap,
+    CUPTI_DRIVER_TRACE_CBID_cuMemUnmap, CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle};
+
+}  // namespace
+
+Collector::Collector(const Cupti& cupti, CollectorOptions options) : cupti_(cupti), options_(options) {
+  subscribe();
+  try {
+    uint8_t zeroed = 1;
+    size_t size = sizeof(zeroed);
+    checkCupti(cupti_, cupti_.setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),
+               "cuptiActivitySetAttribute");
+    checkCupti(cupti_, cupti_.setThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType");
+    const auto call = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+      checkCupti(cupti_, cupti_.enableCallback(1, subscriber_, domain, id), "cuptiEnableCallback");
+    };
+    call(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+    call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    for (CUpti_CallbackId id : kMappingCalls) call(CUPTI_CB_DOMAIN_DRIVER_API, id);
+    checkCupti(cupti_, cupti_.registerCallbacks(requestBuffer, completeBuffer), "cuptiActivityRegisterCallbacks");
+    if (options_.allocationSources)
+      checkCupti(cupti_, cupti_.enableAllocationSource(1), "cuptiActivityEnableAllocationSource");
+    enableAll();
+  } catch (...) {
+    pause();
+    cupti_.unsubscribe(subscriber_);
+    throw;
+  }
+}
+
+Collector::~Collector() {
+  if (failed_) return;
+  pause();
+  cupti_.unsubscribe(subscriber_);
+}
+
+void Collector::subscribe() {
+  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> holder{};
+  CUpti_SubscriberParams params{};
+  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  params.subscriberName = "moeblaze-prof";
+  params.oldSubscriberName = holder.data();
+  params.oldSubscriberSize = holder.size();
+  const CUptiResult result = cupti_.subscribe(&subscriber_, onCallback, this, &params);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && holder[0] != '\0')
+    throw DeviceError(
+        fmt::format("CUPTI is held by '{}' in this process; end it, or record with it and import its file",
+                    std::string_view(holder.data())));
+  checkCupti(cupti_, result, "cuptiSubscribe_v2");
+}
+
+void Collector::enableAll() {
+  std::vector<CUpti_ActivityKind> kinds{CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+  // That one version breaks the programs' ranges: https://github.com/NVIDIA/NVTX/issues/125.
+  constexpr uint32_t kBrokenRanges = 130000;
+  if (cupti_.version != kBrokenRanges) kinds.push_back(CUPTI_ACTIVITY_KIND_MARKER);
+  if (options_.work)
+    for (CUpti_ActivityKind kind :
+         {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+          CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD})
+      kinds.push_back(kind);
+  if (options_.attribution) {
+    kinds.push_back(CUPTI_ACTIVITY_KIND_RUNTIME);
+    kinds.push_back(CUPTI_ACTIVITY_KIND_DRIVER);
+    kinds.push_back(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+  }
+  for (CUpti_ActivityKind kind : kinds) {
+    checkCupti(cupti_, cupti_.enable(kind), "cuptiActivityEnable");
+    enabled_.push_back(kind);
+  }
+  checkCupti(cupti_, cupti_.enableAndDump(CUPTI_ACTIVITY_KIND_DEVICE), "cuptiActivityEnableAndDump");
+  enabled_.push_back(CUPTI_ACTIVITY_KIND_DEVICE);
+}
+
+void Collector::pause() {
+  for (CUpti_ActivityKind kind : enabled_) cupti_.disable(kind);
+  enabled_.clear();
+}
+
+void Collector::resume() {
+  if (!failed_ && enabled_.empty()) enableAll();
+}
+
+int64_t Collector::nowNs() const {
+  uint64_t now = 0;
+  cupti_.getTimestamp(&now);
+  return static_cast<int64_t>(now);
+}
+
+void Collector::push(uint64_t id) { cupti_.pushExternalId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id); }
+
+void Collector::pop() {
+  uint64_t last = 0;
+  cupti_.popExternalId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
+}
+
+void Collector::drain(bool atEnd, const Sink& sink) {
+  // Mappings first: their calls are over, so records of calls before them are in CUPTI's buffers by now.
+  std::vector<MappingEvent> mappings;
+  {
+    const std::lock_guard lock(mappingsMutex_);
+    mappings.swap(mappings_);
+  }
+  if (!failed_) cupti_.flushAll(atEnd ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  for (const MappingEvent& mapping : mappings) sink(mapping);
+  buffers().drain([&](uint8_t* buffer, size_t validBytes) {
+    CUpti_Activity* record = nullptr;
+    while (cupti_.getNextRecord(buffer, validBytes, &record) == CUPTI_SUCCESS)
+      if (auto event = decode(*record)) sink(std::move(*event));
+  });
+  size_t dropped = 0;
+  if (!failed_ && cupti_.getDropped(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0)
+    sink(LostEvent{"records CUPTI dropped", static_cast<int64_t>(dropped)});
+  const int64_t refused = buffers().refused();
+  if (refused > toldRefused_)
+    sink(LostEvent{"times CUPTI was given no buffer: the recording could not keep up", refused - toldRefused_});
+  toldRefused_ = refused;
+  if (failed_ && atEnd) sink(LostEvent{"everything after CUPTI failed"});
+}
+
+void CUPTIAPI Collector::onCallback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  auto& collector = *static_cast<Collector*>(self);
+  switch (domain) {
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+      return collector.onDriverCall(id, *static_cast<const CUpti_CallbackData*>(data));
+    case CUPTI_CB_DOMAIN_RESOURCE:
+      // Records of a context go with it.
+      if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) collector.cupti_.flushAll(0);
+      return;
+    case CUPTI_CB_DOMAIN_STATE:
+      if (id == CUPTI_CBID_STATE_FATAL_ERROR) collector.failed_ = true;
+      return;
+    default:
+      return;
+  }
+}
+
+void Collector::onDriverCall(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  // Memory may be another thread's the moment a call lets go of it: those count from where the call began.
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    *call.correlationData = static_cast<uint64_t>(nowNs());
+    return;
+  }
+  if (call.functionReturnValue == nullptr || *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS)
+    return;
+  addMapping(id, call, static_cast<int64_t>(*call.correlationData));
+}
+
+void Collector::addMapping(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t enteredNs) {
+  MappingEvent event;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemCreate: {
+      const auto& it = *static_cast<const cuMemCreate_params*>(call.functionParams);
+      const bool onDevice = it.prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+      event = {MappingOp::create,
+               *it.handle,
+               0,
+               static_cast<int64_t>(it.size),
+               onDevice ? it.prop->location.id : -1,
+               nowNs()};
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
+      const auto& it = *static_cast<const cuMemMap_params*>(call.functionParams);
+      event = {MappingOp::map, it.handle, it.ptr, static_cast<int64_t>(it.size), 0, nowNs()};
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap: {
+      const auto& it = *static_cast<const cuMemUnmap_params*>(call.functionParams);
+      event = {MappingOp::unmap, 0, it.ptr, static_cast<int64_t>(it.size), 0, enteredNs};
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease: {
+      const auto& it = *static_cast<const cuMemRelease_params*>(call.functionParams);
+      event = {MappingOp::release, it.handle, 0, 0, 0, enteredNs};
+      break;
+    }
+    default: {
+      const auto& it = *static_cast<const cuMemRetainAllocationHandle_params*>(call.functionParams);
+      event = {MappingOp::retain, *it.handle, 0, 0, 0, nowNs()};
+    }
+  }
+  const std::lock_guard lock(mappingsMutex_);
+  mappings_.push_back(event);
+}
+
+}  // namespace moeblaze::profiler

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace moeblaze::profiler {
+
+/// Enqueues a kernel that does nothing: what a launch costs.
+void launchEmpty(cudaStream_t stream);
+
+}  // namespace moeblaze::profiler

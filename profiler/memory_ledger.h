@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "profiler/events.h"
+#include "profiler/labels.h"
+#include "profiler/recorded_tracks.h"
+#include "profiler/recording_clock.h"
+#include "profiler/stream_order.h"
+#include "traces/store.h"
+
+namespace moeblaze::profiler {
+
+/// When memory of a stream's order exists.
+enum class StreamPlacement : uint8_t {
+  call,    ///< from the call that allocates; a free is requested by its call and done when its stream gets there
+  stream,  ///< from when its stream gets there until its stream gets to the free: beside the kernels that use it
+};
+
+/// Device bytes alive, as calls were made.
+struct LiveBytes {
+  int64_t now = 0, peak = 0;
+};
+
+/// Turns allocations, frees and mappings, told in the order they were made, into a trace's allocations.
+class MemoryLedger {
+ public:
+  MemoryLedger(TraceWriter& writer, RecordedTracks& tracks, const RecordingClock& clock, StreamOrder* order,
+               StreamPlacement placement)
+      : writer_(writer), tracks_(tracks), clock_(clock), order_(order), placement_(placement) {}
+
+  void add(const MemoryEvent& event, const std::optional<Label>& label);
+  void add(const MappingEvent& event);
+  void add(const PoolEvent& event);
+  /// Handles that were made and not yet mapped are written as they are.
+  void settle();
+  const LiveBytes& live() const { return live_; }
+  /// Frees of memory that is not known, such as of another process.
+  int64_t unmatched() const { return unmatched_; }
+  /// Allocations where something was: its free was not seen.
+  int64_t replaced() const { return replaced_; }
+
+ private:
+  /// An allocation on its way into the file. Shared with calls that wait for their stream.
+  struct Block {
+    Allocation allocation;
+    std::optional<AllocationId> written;
+    int64_t requestedNs = kNever;
+  };
+  using Key = std::pair<uint32_t, uint64_t>;  ///< device (all the same on the host), address
+  struct Handle {
+    Block block;
+    bool onDevice = true;
+    int64_t references = 1, mappings = 0;
+  };
+
+  static Key keyOf(const MemoryEvent& event);
+  void allocate(const MemoryEvent& event, const std::optional<Label>& label);
+  void release(const MemoryEvent& event);
+  void write(Block& block);
+  void free(const std::shared_ptr<Block>& block, int64_t freeNs);
+  void count(int64_t bytes);
+  void addPoolPoint(uint32_t device, uint64_t pool, int64_t bytes, int64_t timeNs);
+  void letGo(std::map<uint64_t, Handle>::iterator handle, int64_t timeNs);
+
+  TraceWriter& writer_;
+  RecordedTracks& tracks_;
+  const RecordingClock& clock_;
+  StreamOrder* order_;
+  StreamPlacement placement_;
+  std::map<Key, std::shared_ptr<Block>> blocks_;
+  std::map<uint64_t, Handle> handles_;
+  std::map<uint64_t, uint64_t> mappings_;  ///< address → handle
+  std::set<uint64_t> toldTwice_;           ///< addresses of mappings that were told of as allocations too
+  std::map<std::pair<uint32_t, uint64_t>, std::pair<int64_t, int64_t>> poolPoints_;  ///< last time and bytes
+  LiveBytes live_;
+  int64_t unmatched_ = 0, replaced_ = 0;
+};
+
+}  // namespace moeblaze::profiler

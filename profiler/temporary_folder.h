@@ -1,0 +1,33 @@
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/error.h"
+
+namespace moeblaze::profiler {
+
+/// A folder that goes, with all in it, when this does.
+class TemporaryFolder {
+ public:
+  /// Throws InputError.
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "moeblaze-prof-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) refuse(path, "cannot be made; is there space, and TMPDIR right?");
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace moeblaze::profiler

@@ -1,0 +1,205 @@
+// `run` and `validate` on the host, and what they compare.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "profiler/commands.h"
+#include "profiler/plan_labels.h"
+#include "profiler/profiled_run.h"
+#include "tests/profiler/small_plan.h"
+#include "traces/store.h"
+
+namespace moeblaze::profiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+struct Ran {
+  int status = 0;
+  std::string out, err;
+};
+
+Ran prof(std::vector<const char*> words) {
+  words.insert(words.begin(), "moeblaze-prof");
+  std::ostringstream out, err;
+  const int status = runProfiler(static_cast<int>(words.size()), words.data(), out, err);
+  return {status, out.str(), err.str()};
+}
+
+/// What a recorder saw of a run that did exactly what was planned: each Step takes 10 ns.
+Trace asPlanned(const Plan& plan, int iterations) {
+  Trace trace;
+  trace.tracks = {{"GPU 0 memory", TrackKind::observed}, {"GPU 0 stream 7 kernels", TrackKind::observed}};
+  const std::vector<int64_t> stepNs(plan.steps.size(), 10);
+  for (int k = 0; k < iterations; ++k) {
+    const int64_t startNs = 1000 * (k + 1);
+    const Trace once = makeTrace(plan, stepNs);
+    for (Span span : once.spans) {
+      span.track = TrackId{1};
+      span.startNs += startNs;
+      trace.spans.push_back(span);
+    }
+    for (Allocation allocation : once.allocations) {
+      allocation.track = TrackId{0};
+      allocation.name = trace.strings.add(once.strings[allocation.name]);
+      allocation.allocNs += startNs;
+      allocation.freeNs = allocation.freeNs == kNever ? startNs + 999 : allocation.freeNs + startNs;
+      trace.allocations.push_back(allocation);
+    }
+  }
+  return trace;
+}
+
+TEST(PlanComparisonTest, ARunAsPlannedIsEqual) {
+  const auto [plan, routing] = smallPlan("megablocks");
+  const Trace trace = asPlanned(plan, 3);
+  const PlanComparison comparison = compareWithPlan(plan, trace, TrackId{0}, 1, {});
+  EXPECT_EQ(comparison.iterations, 3);
+  EXPECT_EQ(comparison.worstDifference(), 0);
+  EXPECT_EQ(comparison.observedPeak, memoryFigures(plan).peak);
+  EXPECT_THAT(comparison.hidden, SizeIs(0));
+  EXPECT_EQ(comparison.measuredNs, 10 * std::ssize(plan.steps));
+  for (const StepComparison& step : comparison.steps) EXPECT_EQ(step.measuredNs, 10);
+}
+
+TEST(PlanComparisonTest, AByteMoreIsSeen) {
+  const auto [plan, routing] = smallPlan("moeblaze");
+  Trace trace = asPlanned(plan, 3);
+  trace.allocations[5].bytes += 1;
+  const PlanComparison comparison = compareWithPlan(plan, trace, TrackId{0}, 1, {});
+  EXPECT_EQ(comparison.worstDifference(), 1);
+  EXPECT_EQ(std::ranges::count(comparison.buffers, false, &BufferComparison::matches), 1);
+}
+
+TEST(PlanComparisonTest, AMissingAllocationIsSeen) {
+  const auto [plan, routing] = smallPlan("moeblaze");
+  Trace trace = asPlanned(plan, 2);
+  trace.allocations.erase(trace.allocations.begin() + 4);
+  EXPECT_GE(compareWithPlan(plan, trace, TrackId{0}, 0, {}).worstDifference(), 1);
+}
+
+TEST(PlanComparisonTest, WhatNoPlanListsIsHidden) {
+  const auto [plan, routing] = smallPlan("moeblaze");
+  Trace trace = asPlanned(plan, 2);
+  for (int64_t at : {5, 1500})
+    trace.allocations.push_back(
+        {.track = TrackId{0}, .name = trace.strings.add("scratch"), .bytes = 77, .allocNs = at, .freeNs = at + 20});
+  const PlanComparison comparison = compareWithPlan(plan, trace, TrackId{0}, 0, {});
+  ASSERT_THAT(comparison.hidden, SizeIs(1));
+  EXPECT_EQ(comparison.hidden[0].name, "scratch");
+  EXPECT_EQ(comparison.hidden[0].count, 2);
+  EXPECT_EQ(comparison.hidden[0].bytes, 77);  // never both alive
+  EXPECT_EQ(comparison.worstDifference(), 0);
+}
+
+TEST(PlanComparisonTest, WarmUpsDoNotCountForTimes) {
+  const auto [plan, routing] = smallPlan("moeblaze");
+  Trace trace = asPlanned(plan, 3);
+  for (Span& span : trace.spans)
+    if (span.startNs < 2000 && span.step == StepId{0}) span.startNs -= 500, span.durationNs += 500;
+  const auto stepTime = [&](int64_t warmUps) {
+    return compareWithPlan(plan, trace, TrackId{0}, warmUps, {}).steps[0].measuredNs;
+  };
+  EXPECT_EQ(stepTime(1), 10);
+  EXPECT_EQ(stepTime(5), 10);  // all there is: the median of three
+}
+
+TEST(PlanComparisonTest, ThePlannedTrackLiesOverTheObservedOne) {
+  const auto [plan, routing] = smallPlan("moeblaze-min");
+  Trace trace = asPlanned(plan, 2);
+  addPlannedTrack(plan, trace);
+  const MemoryCurve planned(trace, TrackId{2}), observed(trace, TrackId{0});
+  EXPECT_EQ(planned.peak().bytes, observed.peak().bytes);
+  EXPECT_EQ(planned.peak().timeNs, observed.peak().timeNs);
+  for (const MemoryCurve::Point& point : planned.points())
+    if (point.timeNs < 1000 + 10 * std::ssize(plan.steps)) {
+      EXPECT_EQ(point.bytes, observed.bytesAt(point.timeNs)) << point.timeNs;
+    }
+}
+
+TEST(PlanLabelsTest, SayWhatCallsAreFor) {
+  const auto [plan, routing] = smallPlan("moeblaze");
+  const PlanLabels labels(plan);
+  EXPECT_EQ(labels(PlanLabels::idOf(StepId{2}))->step, StepId{2});
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const auto label = labels(PlanLabels::idOf(static_cast<BufferId>(i)));
+    ASSERT_TRUE(label);
+    EXPECT_EQ(label->name, plan.buffers[i].name);
+    EXPECT_EQ(label->given, plan.buffers[i].external);
+  }
+  EXPECT_TRUE(labels(PlanLabels::kGiven)->given);
+  EXPECT_FALSE(labels(0));
+  EXPECT_FALSE(labels(PlanLabels::idOf(static_cast<StepId>(plan.steps.size()))));
+}
+
+TEST(RunCommand, OnTheHostEveryBufferIsAsPlannedAndTheTraceHasBothTracks) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("run_test." + std::to_string(getpid()) + ".mbtrace")).string();
+  const Ran ran = prof({"run", "conf1", "--tokens", "64", "--system", "megablocks", "--backend", "host", "--gpu",
+                        "h200", "--format", "json", "-o", file.c_str()});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const auto record = nlohmann::json::parse(ran.out).at(0);
+  EXPECT_EQ(record.at("worst_difference_bytes"), 0);
+  EXPECT_EQ(record.at("iterations"), 4);
+  EXPECT_GT(record.at("planned_peak_bytes"), 0);
+  EXPECT_GT(record.at("measured_ms"), 0.0);
+  EXPECT_GT(record.at("predicted_ms"), 0.0);
+  EXPECT_FALSE(record.at("steps").empty());
+  const Trace trace = readTrace(file);
+  std::filesystem::remove(file);
+  ASSERT_THAT(trace.tracks, SizeIs(2));
+  EXPECT_EQ(MemoryCurve(trace, TrackId{0}).peak().bytes, MemoryCurve(trace, TrackId{1}).peak().bytes);
+}
+
+TEST(RunCommand, WrongInputIsNamed) {
+  EXPECT_EQ(prof({"run", "conf1", "--backend", "hots"}).status, 2);
+  EXPECT_THAT(prof({"run", "conf1", "--backend", "hots"}).err, HasSubstr("did you mean 'host'?"));
+  EXPECT_EQ(prof({"run", "conf1", "--system", "megablok", "--backend", "host"}).status, 2);
+  EXPECT_EQ(prof({"run", "conf1", "--steps", "0", "--backend", "host"}).status, 2);
+  EXPECT_EQ(prof({"record"}).status, 2);
+  EXPECT_EQ(
+      prof({"bench", "conf1", "--only", "half"}).status == 2 || prof({"bench", "conf1", "--only", "half"}).status == 3,
+      true);
+}
+
+TEST(ValidateCommand, RowsAreWithinToleranceOnTheHost) {
+  const Ran ran = prof({"validate", "conf1", "--tokens", "32", "--systems", "moeblaze,torch,megablocks", "--backend",
+                        "host", "--steps", "1", "--format", "json"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const auto rows = nlohmann::json::parse(ran.out);
+  ASSERT_EQ(rows.size(), 3u);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.at("unequal_buffers"), 0) << row.dump();
+    EXPECT_EQ(row.at("hidden_bytes"), 0);
+    EXPECT_TRUE(row.at("predicted_ms").is_null());
+  }
+}
+
+TEST(ValidateCommand, PastAToleranceTheStatusIsOneAndTheWorstRowFirst) {
+  const Ran ran = prof({"validate", "conf1", "--tokens", "32", "--systems", "moeblaze,megablocks", "--backend", "host",
+                        "--gpu", "h200", "--tolerance-time", "1", "--steps", "1", "--format", "json"});
+  EXPECT_EQ(ran.status, 1) << ran.err;
+  const auto rows = nlohmann::json::parse(ran.out);
+  EXPECT_GE(std::abs(rows[0].at("time_error_percent").get<double>()),
+            std::abs(rows[1].at("time_error_percent").get<double>()));
+  EXPECT_EQ(prof({"validate", "conf1", "--tolerance-time", "-1", "--backend", "host"}).status, 2);
+  EXPECT_EQ(prof({"validate", "conf1", "--tolerance-time", "5", "--backend", "host"}).status, 2);
+}
+
+TEST(DoctorCommand, SaysWhatWorksAndHowToMendTheRest) {
+  const Ran ran = prof({"doctor", "--format", "json"});
+  EXPECT_TRUE(ran.status == 0 || ran.status == 3);
+  bool allWork = true;
+  for (const auto& row : nlohmann::json::parse(ran.out)) {
+    allWork = allWork && row.at("works").get<bool>();
+    EXPECT_NE(row.at("works").get<bool>(), !row.at("remedy").get<std::string>().empty()) << row.dump();
+  }
+  EXPECT_EQ(ran.status == 0, allWork);
+}
+
+}  // namespace
+}  // namespace moeblaze::profiler

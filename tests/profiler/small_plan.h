@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/plan.h"
+#include "core/routing.h"
+#include "core/system.h"
+
+namespace moeblaze::profiler {
+
+/// A layer that any backend runs in no time.
+inline MoeConfig smallConfig() {
+  MoeConfig config;
+  config.name = "small";
+  config.dModel = 64;
+  config.dFf = 128;
+  config.experts = 4;
+  config.topK = 2;
+  config.tokens = 96;
+  return config;
+}
+
+inline std::pair<Plan, Routing> smallPlan(const std::string& system) {
+  const MoeConfig config = smallConfig();
+  const Routing routing = parseRouting("zipf:0.8", config);
+  return {buildPlan(config, routing, System::parse(system)), routing};
+}
+
+}  // namespace moeblaze::profiler
