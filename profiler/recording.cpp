@@ -15,8 +15,8 @@ namespace moeblaze::profiler {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(100);
-/// A record is in its buffer this long after its time, unless its thread is held up in between.
-constexpr int64_t kSlackNs = 50'000'000;
+/// A record is in its buffer this long after its time; threads are held up between the two, now and then.
+constexpr int64_t kSlackNs = 150'000'000;
 constexpr int64_t kSampleNs = 1'000'000'000;
 
 int64_t steadyNs() {

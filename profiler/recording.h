@@ -24,7 +24,7 @@ struct RecordingOptions {
   std::function<void(const LiveBytes& live)> watch;
 };
 
-/// This process's GPU work and memory, written to a file while it happens. What happened is safe in the file a fifth of
+/// This process's GPU work and memory, written to a file while it happens. What happened is safe in the file a third of
 /// a second later.
 class Recording {
  public:

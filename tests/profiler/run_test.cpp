@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/command_options.h"
 #include "profiler/commands.h"
 #include "profiler/plan_labels.h"
 #include "profiler/profiled_run.h"
@@ -29,6 +30,28 @@ Ran prof(std::vector<const char*> words) {
   const int status = runProfiler(static_cast<int>(words.size()), words.data(), out, err);
   return {status, out.str(), err.str()};
 }
+
+class H200Sample : public ::testing::TestWithParam<const char*> {};
+
+// A real GPU's allocations against today's Plan.
+TEST_P(H200Sample, WasAllocatedAsIsPlannedToday) {
+  const Trace trace = readTrace(std::string(MOEBLAZE_SAMPLES) + "/conf1_" + GetParam() + "_h200.mbtrace");
+  LayerOptions layer;
+  layer.config = "conf1";
+  layer.tokens = "4096";
+  const MoeConfig config = layer.load().layer;
+  const Plan plan = buildPlan(config, parseRouting("balanced", config), System::parse(GetParam()));
+  const auto memory = std::ranges::find(trace.tracks, "GPU 0 memory", &Track::name);
+  ASSERT_NE(memory, trace.tracks.end());
+  const PlanComparison comparison =
+      compareWithPlan(plan, trace, static_cast<TrackId>(memory - trace.tracks.begin()), 1, {});
+  EXPECT_EQ(comparison.iterations, 3);
+  EXPECT_EQ(comparison.worstDifference(), 0);
+  EXPECT_GT(comparison.plannedPeak, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Systems, H200Sample,
+                         ::testing::Values("moeblaze", "moeblaze-paper", "moeblaze-min", "megablocks"));
 
 /// What a recorder saw of a run that did exactly what was planned: each Step takes 10 ns.
 Trace asPlanned(const Plan& plan, int iterations) {
