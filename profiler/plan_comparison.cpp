@@ -141,12 +141,10 @@ void addPlannedTrack(const Plan& plan, Trace& trace) {
   const std::vector<Iteration> iterations = iterationsOf(plan, trace);
   const TrackId track = static_cast<TrackId>(trace.tracks.size());
   trace.tracks.push_back({plan.system + " planned", TrackKind::planned});
-  for (size_t k = 0; k < iterations.size(); ++k) {
-    const auto& [starts, ends] = iterations[k];
+  for (const auto& [starts, ends] : iterations) {
     std::vector<int64_t> stepNs;  // a Step lasts until the next begins
     for (size_t i = 0; i < starts.size(); ++i)
       stepNs.push_back((i + 1 < starts.size() ? starts[i + 1] : ends[i]) - starts[i]);
-    const int64_t endNs = k + 1 < iterations.size() ? iterations[k + 1].starts.front() : ends.back();
     const Trace once = makeTrace(plan, stepNs);
     for (Span span : once.spans) {
       span.track = track;
@@ -158,9 +156,31 @@ void addPlannedTrack(const Plan& plan, Trace& trace) {
       allocation.track = track;
       allocation.name = trace.strings.add(once.strings[allocation.name]);
       allocation.allocNs += starts.front();
-      allocation.freeNs = allocation.freeNs == kNever ? endNs : allocation.freeNs + starts.front();
+      allocation.freeNs = allocation.freeNs == kNever ? ends.back() : allocation.freeNs + starts.front();
       trace.allocations.push_back(allocation);
     }
+  }
+}
+
+void startAt(Trace& trace, int64_t fromNs) {
+  std::erase_if(trace.spans, [&](const Span& span) { return span.startNs + span.durationNs <= fromNs; });
+  std::erase_if(trace.allocations, [&](const Allocation& allocation) {
+    return allocation.freeNs <= fromNs || (allocation.step != StepId::none && allocation.allocNs < fromNs);
+  });
+  for (Span& span : trace.spans) span.startNs -= fromNs;
+  for (Allocation& allocation : trace.allocations) {
+    if (allocation.allocNs < fromNs) allocation.older = true;
+    allocation.allocNs = std::max<int64_t>(0, allocation.allocNs - fromNs);
+    if (allocation.freeNs != kNever) allocation.freeNs -= fromNs;
+    if (allocation.freeRequestedNs != kNever)
+      allocation.freeRequestedNs = std::max(allocation.allocNs, allocation.freeRequestedNs - fromNs);
+  }
+  for (Counter& counter : trace.counters) {
+    // The last value from before holds at the start.
+    auto first = std::ranges::upper_bound(counter.points, fromNs, {}, &std::pair<int64_t, double>::first);
+    if (first != counter.points.begin()) --first;
+    counter.points.erase(counter.points.begin(), first);
+    for (auto& [timeNs, value] : counter.points) timeNs = std::max<int64_t>(0, timeNs - fromNs);
   }
 }
 

@@ -67,4 +67,8 @@ PlanComparison compareWithPlan(const Plan& plan, const Trace& trace, TrackId mem
 /// Adds the Plan to a trace as a track of its own, once for each iteration, at the times the Steps really had.
 void addPlannedTrack(const Plan& plan, Trace& trace);
 
+/// Leaves out what was over before `fromNs`, and what Steps before then allocated, and makes that the start; other
+/// memory that was alive then is older than the trace.
+void startAt(Trace& trace, int64_t fromNs);
+
 }  // namespace moeblaze::profiler

@@ -57,7 +57,6 @@ ProfiledRun profileOnCuda(const Plan& plan, const Routing& routing, const RunOpt
   RecordingOptions recorded = recordingOf(plan);
   recorded.meta = {{"source", "moeblaze-prof run"}, {"backend", "cuda"},       {"config", plan.config.name},
                    {"system", plan.system},         {"routing", plan.routing}, {"gpu", gpuName(options.device)}};
-  ProfiledRun run;
   std::vector<cuda::HiddenMemory> hidden;
   {
     Recording recording(cupti, file, std::move(recorded));
@@ -65,23 +64,20 @@ ProfiledRun profileOnCuda(const Plan& plan, const Routing& routing, const RunOpt
       Context context(options.device);
       context.setPortable(options.portable);
       LabelledRun labelled(plan, routing, context, &recording.collector());
-      for (; run.iterations < options.warmUps + options.steps; ++run.iterations) {
-        if (InterruptWatch::requested() && run.iterations > 0) break;
-        const bool warms = run.iterations < options.warmUps;
-        labelled.step(fmt::format("{} {}", warms ? "warm-up" : "step",
-                                  warms ? run.iterations + 1 : run.iterations - options.warmUps + 1));
+      for (int64_t i = 0; i < options.warmUps + options.steps; ++i) {
+        if (InterruptWatch::requested() && i > 0) break;
+        const bool warms = i < options.warmUps;
+        labelled.step(fmt::format("{} {}", warms ? "warm-up" : "step", warms ? i + 1 : i - options.warmUps + 1));
       }
       context.synchronize();
       hidden = context.hidden();
     }
     recording.stop();
   }
-  run.trace = readTrace(file);
-  nameHidden(hidden, run.trace);
-  const TrackId memory = memoryTrack(run.trace, options.device);
-  run.comparison = compareWithPlan(plan, run.trace, memory, options.warmUps, options.predictedNs);
-  addPlannedTrack(plan, run.trace);
-  return run;
+  Trace trace = readTrace(file);
+  nameHidden(hidden, trace);
+  const TrackId memory = memoryTrack(trace, options.device);
+  return finishRun(plan, std::move(trace), memory, options);
 }
 
 }  // namespace moeblaze::profiler

@@ -32,22 +32,31 @@ void append(const Execution& execution, Trace& trace) {
 
 }  // namespace
 
+ProfiledRun finishRun(const Plan& plan, Trace observed, TrackId memory, const RunOptions& options) {
+  ProfiledRun run{.trace = std::move(observed), .comparison = {}};
+  run.comparison = compareWithPlan(plan, run.trace, memory, options.warmUps, options.predictedNs);
+  addPlannedTrack(plan, run.trace);
+  const std::vector<Iteration> iterations = iterationsOf(plan, run.trace);
+  // Memory of an iteration may be there before its first work.
+  if (options.warmUps > 0 && std::ssize(iterations) > options.warmUps)
+    startAt(run.trace, iterations[options.warmUps - 1].ends.back());
+  return run;
+}
+
 ProfiledRun profileOnHost(const Plan& plan, const Routing& routing, const RunOptions& options) {
   const LayerInputs inputs = makeInputs(plan.config, routing, 1);
-  ProfiledRun run;
-  run.trace.meta = {{"source", "moeblaze-prof run"},
-                    {"backend", "host"},
-                    {"config", plan.config.name},
-                    {"system", plan.system},
-                    {"routing", plan.routing}};
-  run.trace.tracks.push_back({"host memory", TrackKind::observed});
-  for (; run.iterations < options.warmUps + options.steps; ++run.iterations) {
-    if (InterruptWatch::requested() && run.iterations > 0) break;
-    append(executeOnHost(plan, inputs), run.trace);
+  Trace trace;
+  trace.meta = {{"source", "moeblaze-prof run"},
+                {"backend", "host"},
+                {"config", plan.config.name},
+                {"system", plan.system},
+                {"routing", plan.routing}};
+  trace.tracks.push_back({"host memory", TrackKind::observed});
+  for (int64_t i = 0; i < options.warmUps + options.steps; ++i) {
+    if (InterruptWatch::requested() && i > 0) break;
+    append(executeOnHost(plan, inputs), trace);
   }
-  run.comparison = compareWithPlan(plan, run.trace, TrackId{0}, options.warmUps, options.predictedNs);
-  addPlannedTrack(plan, run.trace);
-  return run;
+  return finishRun(plan, std::move(trace), TrackId{0}, options);
 }
 
 }  // namespace moeblaze::profiler

@@ -20,10 +20,12 @@ struct RunOptions {
 
 /// A Plan that was run and watched.
 struct ProfiledRun {
-  Trace trace;  ///< a planned and observed tracks; iterations that warm up first
+  Trace trace;  ///< a planned and observed tracks, from the first iteration that counts
   PlanComparison comparison;
-  int64_t iterations = 0;  ///< fewer than asked when interrupted
 };
+
+/// Compares `observed`, with the allocations of its track `memory`, and makes the trace of it that users see.
+ProfiledRun finishRun(const Plan& plan, Trace observed, TrackId memory, const RunOptions& options);
 
 /// Runs the Plan on a GPU under CUPTI, random numbers given. Throws InputError when the kernels cannot run the Plan,
 /// DeviceError when there is no GPU, no CUPTI or too little memory.

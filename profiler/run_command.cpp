@@ -137,7 +137,7 @@ int run(Options& options, std::ostream& out) {
   options.output.emit(
       {recordOf(plan, profiled, options.where)},
       [&](bool markdown) {
-        return fmt::format("{}\n{} on {}; routing {}; {} steps\n", describeLayer(source), plan.system,
+        return fmt::format("{}\n{} on {}; routing {}; {} iterations compared\n", describeLayer(source), plan.system,
                            options.where.place(), plan.routing, profiled.comparison.iterations) +
                textOf(profiled.comparison, profiled.trace, markdown);
       },

@@ -34,7 +34,9 @@ void WhereOptions::addTo(CLI::App& command) {
   command.add_option("--backend", backend, "Where it runs: cuda or host")->capture_default_str()->type_name("BACKEND");
   command.add_option("--device", device, "GPU to run on")->capture_default_str()->type_name("N");
   command.add_option("--steps", steps, "Training steps to measure")->capture_default_str()->type_name("N");
-  command.add_option("--warm-ups", warmUps, "Steps before them, recorded too (default: 3 on a GPU, 1 on the host)")
+  command
+      .add_option("--warm-ups", warmUps,
+                  "Steps before them, compared in bytes but not timed (default: 3 on a GPU, 1 on the host)")
       ->type_name("N");
   command.add_option("--gpu", gpu, "What predicts times: a built-in name or a machine file (default: the GPU's own)")
       ->type_name("GPU");

@@ -19,7 +19,6 @@ TEST_P(RunOnGpu, EveryBufferIsAllocatedAsPlanned) {
   if (!hasGpu()) GTEST_SKIP() << "no NVIDIA GPU here";
   const auto [plan, routing] = smallPlan(GetParam());
   const ProfiledRun run = profileOnCuda(plan, routing, {.warmUps = 1, .steps = 2, .predictedNs = {}});
-  EXPECT_EQ(run.iterations, 3);
   const PlanComparison& comparison = run.comparison;
   EXPECT_EQ(comparison.iterations, 3);
   for (const BufferComparison& row : comparison.buffers) EXPECT_TRUE(row.matches) << row.name << ' ' << row.observed;
