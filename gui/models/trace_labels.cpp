@@ -1,0 +1,129 @@
+#include "gui/models/trace_labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace moeblaze::gui {
+namespace {
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool holds(std::string_view text, std::string_view lowered) {
+  return std::ranges::search(text, lowered, {}, lower).begin() != text.end() || lowered.empty();
+}
+
+std::string frameText(const Trace& trace, const Frame& frame) {
+  const std::string& file = trace.strings[frame.file];
+  const std::string name = file.substr(file.find_last_of("/\\") + 1);
+  if (name.empty()) return trace.strings[frame.function];
+  return frame.line > 0 ? fmt::format("{} ({}:{})", trace.strings[frame.function], name, frame.line)
+                        : fmt::format("{} ({})", trace.strings[frame.function], name);
+}
+
+/// The innermost frame that is the program's own, as far as one can tell: allocators and operators come first.
+const Frame& ownFrame(const Trace& trace, std::span<const Frame> frames) {
+  const auto own = std::ranges::find_if(frames, [&](const Frame& frame) {
+    const std::string& file = trace.strings[frame.file];
+    return file.ends_with(".py") && file.find("/torch/") == std::string::npos;
+  });
+  return own == frames.end() ? frames.front() : *own;
+}
+
+}  // namespace
+
+std::string_view name(Attribute attribute) {
+  constexpr std::array<std::string_view, kAttributes.size()> kNames{"role", "name", "Step", "stack"};
+  return kNames[static_cast<size_t>(attribute)];
+}
+
+TraceLabels::TraceLabels(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {
+  auto& roles = labels_[static_cast<size_t>(Attribute::role)];
+  for (size_t role = 0; role <= static_cast<size_t>(Role::unknown); ++role)
+    roles.emplace_back(moeblaze::name(static_cast<Role>(role)));
+  auto& names = labels_[static_cast<size_t>(Attribute::name)];
+  for (size_t id = 0; id < trace_->strings.size(); ++id) names.push_back(trace_->strings[static_cast<StringId>(id)]);
+  names[0] = "(no name)";
+  addSteps();
+  addStacks();
+}
+
+void TraceLabels::addSteps() {
+  auto& steps = labels_[static_cast<size_t>(Attribute::step)];
+  steps.emplace_back("(no Step)");
+  const auto labelOf = [&](StepId step) -> std::string& {
+    const size_t key = static_cast<size_t>(static_cast<int32_t>(step) + 1);
+    if (key >= steps.size()) steps.resize(key + 1);
+    return steps[key];
+  };
+  for (const Allocation& allocation : trace_->allocations) labelOf(allocation.step);
+  for (const Span& span : trace_->spans)
+    if (span.step != StepId::none && labelOf(span.step).empty()) labelOf(span.step) = trace_->strings[span.name];
+  for (size_t key = 1; key < steps.size(); ++key)
+    if (steps[key].empty()) steps[key] = fmt::format("Step {}", key - 1);
+}
+
+void TraceLabels::addStacks() {
+  auto& stacks = labels_[static_cast<size_t>(Attribute::stack)];
+  for (size_t id = 0; id < trace_->stacks.size(); ++id) {
+    const std::span<const Frame> frames = trace_->stacks[static_cast<StackId>(id)];
+    stacks.push_back(frames.empty() ? "(no stack)" : frameText(*trace_, ownFrame(*trace_, frames)));
+  }
+}
+
+size_t TraceLabels::key(const Allocation& allocation, Attribute attribute) {
+  switch (attribute) {
+    case Attribute::role:
+      return static_cast<size_t>(allocation.role);
+    case Attribute::name:
+      return index(allocation.name);
+    case Attribute::step:
+      return static_cast<size_t>(static_cast<int32_t>(allocation.step) + 1);
+    case Attribute::stack:
+      break;
+  }
+  return index(allocation.stack);
+}
+
+const std::vector<uint32_t>& TraceLabels::ranks(Attribute attribute) const {
+  const size_t at = static_cast<size_t>(attribute);
+  std::call_once(ranked_[at], [&] {
+    std::vector<uint32_t> order(labels_[at].size());
+    std::iota(order.begin(), order.end(), 0u);
+    // Steps keep their own order: it is that of time.
+    if (attribute != Attribute::step)
+      std::ranges::stable_sort(order, {}, [&](uint32_t key) { return labels_[at][key]; });
+    ranks_[at].resize(order.size());
+    for (size_t place = 0; place < order.size(); ++place) ranks_[at][order[place]] = static_cast<uint32_t>(place);
+  });
+  return ranks_[at];
+}
+
+std::vector<bool> TraceLabels::matches(Attribute attribute, std::string_view text) const {
+  std::string lowered(text);
+  std::ranges::transform(lowered, lowered.begin(), lower);
+  const auto& labels = labels_[static_cast<size_t>(attribute)];
+  std::vector<bool> found(labels.size());
+  for (size_t key = 0; key < labels.size(); ++key) found[key] = holds(labels[key], lowered);
+  if (attribute != Attribute::stack) return found;
+  const std::vector<bool> names = matches(Attribute::name, text);
+  for (size_t key = 0; key < labels.size(); ++key)
+    for (const Frame& frame : trace_->stacks[static_cast<StackId>(key)])
+      found[key] = found[key] || names[index(frame.function)] || names[index(frame.file)];
+  return found;
+}
+
+std::string TraceLabels::stackText(StackId stack) const {
+  std::string text;
+  for (const Frame& frame : trace_->stacks[stack]) {
+    if (!text.empty()) text += '\n';
+    text += trace_->strings[frame.function];
+    if (frame.file != StringId::empty) text += "  " + trace_->strings[frame.file];
+    if (frame.line > 0) text += fmt::format(":{}", frame.line);
+  }
+  return text;
+}
+
+}  // namespace moeblaze::gui

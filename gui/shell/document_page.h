@@ -1,0 +1,70 @@
+#pragma once
+
+#include <QWidget>
+#include <memory>
+
+#include "gui/document.h"
+#include "gui/open/latest_job.h"
+
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QStackedWidget;
+
+namespace moeblaze::gui {
+
+class LiveSource;
+class TimelineView;
+class ViewState;
+
+/// A file's tab: how far it is read, what is wrong with it, or its timeline. Follows the file while it is recorded.
+class DocumentPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit DocumentPage(QString path, QWidget* parent = nullptr);
+  ~DocumentPage() override;
+
+  const QString& path() const { return path_; }
+  ViewState* state() const { return state_; }
+  TimelineView* timeline() const { return timeline_; }
+  /// Null until it is read.
+  std::shared_ptr<const Document> document() const;
+  bool isLoading() const { return job_.isRunning(); }
+  bool hasFailed() const { return !job_.isRunning() && !document(); }
+  /// Whether it is being recorded, as far as one can tell; and that as text, empty for other files.
+  bool isLive() const { return live_ != nullptr; }
+  QString liveText() const;
+
+ Q_SIGNALS:
+  /// Read, or read again while it grows.
+  void documentChanged();
+  void failed(const QString& problem);
+  /// The user stopped the reading.
+  void cancelled();
+  void liveChanged();
+
+ private:
+  struct Opened {
+    std::shared_ptr<const Document> document;
+    bool isRecording = false;
+  };
+  QWidget* makeLoading();
+  QWidget* makeFailed();
+  void load();
+  void showOpened(Opened opened);
+  void showFailure(const QString& problem);
+  void follow();
+  void grow(const std::shared_ptr<const Document>& document);
+
+  QString path_;
+  ViewState* state_;
+  TimelineView* timeline_;
+  QStackedWidget* stack_;
+  QProgressBar* progress_ = nullptr;
+  QLabel* problem_ = nullptr;
+  LiveSource* live_ = nullptr;
+  LatestJob job_{this};
+};
+
+}  // namespace moeblaze::gui

@@ -1,0 +1,283 @@
+#include "gui/shell/main_window.h"
+
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMimeData>
+#include <QSettings>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QTabWidget>
+
+#include "gui/compare/compare_page.h"
+#include "gui/panels/alive_panel.h"
+#include "gui/panels/flame_panel.h"
+#include "gui/panels/info_panel.h"
+#include "gui/shell/document_page.h"
+#include "gui/shell/start_page.h"
+#include "gui/shell/view_bar.h"
+#include "gui/timeline/time_scale.h"
+#include "gui/timeline/timeline_view.h"
+#include "gui/units.h"
+#include "gui/whatif/what_if_page.h"
+
+namespace moeblaze::gui {
+namespace {
+
+constexpr QSize kFirstSize(1360, 880);
+constexpr int kTellMs = 8000;
+
+QStringList localFiles(const QMimeData* data) {
+  QStringList files;
+  for (const QUrl& url : data->urls())
+    if (url.isLocalFile()) files << url.toLocalFile();
+  return files;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent)
+    : QMainWindow(parent),
+      tabs_(new QTabWidget),
+      viewBar_(new ViewBar),
+      summary_(new QLabel),
+      live_(new QLabel),
+      unit_(new QLabel) {
+  setWindowTitle(tr("MoEBlaze"));
+  setAcceptDrops(true);
+  resize(kFirstSize);
+  tabs_->setDocumentMode(true);
+  tabs_->setTabsClosable(true);
+  tabs_->setMovable(true);
+  setCentralWidget(tabs_);
+  addToolBar(viewBar_);
+  statusBar()->addPermanentWidget(live_);
+  statusBar()->addPermanentWidget(summary_);
+  statusBar()->addPermanentWidget(unit_);
+  makePages();
+  makeDocks();
+  makeFileMenu();
+  makeViewMenu();
+  makeCompareMenu();
+  makeHelpMenu();
+  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::frontChanged);
+  connect(tabs_, &QTabWidget::tabCloseRequested, this, &MainWindow::closeTab);
+  connect(&UnitFormat::shared(), &UnitFormat::changed, this, &MainWindow::showStatus);
+  restore();
+  frontChanged();
+}
+
+MainWindow::~MainWindow() {
+  // Panels outlive the pages they follow while everything goes.
+  for (StatePanel* panel : std::initializer_list<StatePanel*>{alive_, flame_, info_}) panel->setState(nullptr);
+  viewBar_->setState(nullptr);
+}
+
+void MainWindow::makePages() {
+  start_ = new StartPage(&recent_);
+  connect(start_, &StartPage::openWanted, this, [this](const QString& path) { openFiles({path}); });
+  connect(start_, &StartPage::dialogWanted, this, &MainWindow::openDialog);
+  connect(start_, &StartPage::whatIfWanted, this, &MainWindow::showWhatIf);
+  tabs_->addTab(start_, tr("Start"));
+  tabs_->tabBar()->setTabButton(0, QTabBar::RightSide, nullptr);
+}
+
+void MainWindow::makeDocks() {
+  setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
+  alive_ = new AlivePanel;
+  flame_ = new FlamePanel;
+  info_ = new InfoPanel;
+  addDock(alive_, tr("What is alive"), "aliveDock", Qt::BottomDockWidgetArea);
+  addDock(flame_, tr("Flame graph"), "flameDock", Qt::BottomDockWidgetArea);
+  addDock(info_, tr("About this trace"), "infoDock", Qt::BottomDockWidgetArea);
+  const auto docks = findChildren<QDockWidget*>();
+  for (qsizetype i = 1; i < docks.size(); ++i) tabifyDockWidget(docks[0], docks[i]);
+  frontDock_ = docks[0];
+  resizeDocks({docks[0]}, {kFirstSize.height() / 3}, Qt::Vertical);
+  connect(alive_, &AlivePanel::csvWanted, this, &MainWindow::csvDialog);
+}
+
+void MainWindow::addDock(StatePanel* panel, const QString& title, const QString& name, Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  dock->setWidget(panel);
+  addDockWidget(area, dock);
+}
+
+ViewState* MainWindow::currentState() const {
+  if (auto* page = qobject_cast<DocumentPage*>(tabs_->currentWidget()))
+    return page->document() ? page->state() : nullptr;
+  if (auto* page = qobject_cast<WhatIfPage*>(tabs_->currentWidget())) return page->document() ? page->state() : nullptr;
+  return nullptr;
+}
+
+std::vector<std::shared_ptr<const Document>> MainWindow::documents() const {
+  std::vector<std::shared_ptr<const Document>> all;
+  for (int i = 0; i < tabs_->count(); ++i) {
+    const auto* page = qobject_cast<DocumentPage*>(tabs_->widget(i));
+    if (page && page->document()) all.push_back(page->document());
+  }
+  if (whatIf_ && whatIf_->document()) all.push_back(whatIf_->document());
+  return all;
+}
+
+void MainWindow::openFiles(const QStringList& paths) {
+  for (const QString& path : paths) {
+    const QString absolute = QFileInfo(path).absoluteFilePath();
+    DocumentPage* page = nullptr;
+    for (int i = 0; i < tabs_->count() && !page; ++i) {
+      auto* open = qobject_cast<DocumentPage*>(tabs_->widget(i));
+      if (open && open->path() == absolute) page = open;
+    }
+    if (!page) addPage(page = new DocumentPage(absolute));
+    tabs_->setCurrentWidget(page);
+  }
+}
+
+void MainWindow::addPage(DocumentPage* page) {
+  const int at = tabs_->addTab(page, QFileInfo(page->path()).fileName());
+  tabs_->setTabToolTip(at, page->path());
+  connect(page, &DocumentPage::documentChanged, this, [this, page] { pageChanged(page); });
+  connect(page, &DocumentPage::liveChanged, this, &MainWindow::showStatus);
+  connect(page, &DocumentPage::failed, this, [this, page](const QString& problem) {
+    if (!QFileInfo::exists(page->path())) recent_.remove(page->path());
+    if (tabs_->currentWidget() == page) frontChanged();
+    tell(problem);
+  });
+  connect(page, &DocumentPage::cancelled, this, [this, page] { closeTab(tabs_->indexOf(page)); });
+}
+
+void MainWindow::pageChanged(DocumentPage* page) {
+  if (recent_.files().value(0) != page->path()) recent_.add(page->path());  // a recording grows often
+  if (tabs_->currentWidget() == page) frontChanged();
+  documentsChanged();
+}
+
+void MainWindow::documentsChanged() {
+  if (compare_) compare_->setDocuments(documents());
+}
+
+void MainWindow::frontChanged() {
+  ViewState* state = currentState();
+  for (StatePanel* panel : std::initializer_list<StatePanel*>{alive_, flame_, info_}) panel->setState(state);
+  viewBar_->setState(state);
+  const auto* page = qobject_cast<DocumentPage*>(tabs_->currentWidget());
+  const bool hasPanels = (page && !page->hasFailed()) || (whatIf_ && tabs_->currentWidget() == whatIf_);
+  showDocks(hasPanels);
+  viewBar_->setVisible(hasPanels);
+  showStatus();
+}
+
+void MainWindow::showDocks(bool visible) {
+  if (visible == docksVisible_) return;
+  docksVisible_ = visible;
+  const auto docks = findChildren<QDockWidget*>();
+  if (visible) {
+    for (QDockWidget* dock : hiddenDocks_) dock->show();
+    if (frontDock_) frontDock_->raise();
+    hiddenDocks_.clear();
+    return;
+  }
+  for (QDockWidget* dock : docks) {
+    if (dock->isHidden()) continue;
+    if (!dock->visibleRegion().isEmpty()) frontDock_ = dock;
+    hiddenDocks_ << dock;
+  }
+  for (QDockWidget* dock : hiddenDocks_) dock->hide();
+}
+
+void MainWindow::showStatus() {
+  const auto* page = qobject_cast<DocumentPage*>(tabs_->currentWidget());
+  live_->setText(page ? page->liveText() : QString());
+  unit_->setText(QString::fromUtf8(label(UnitFormat::shared().unit()).data()));
+  const ViewState* state = currentState();
+  summary_->clear();
+  if (!state || state->view().track == TrackId::none) return;
+  const Document& document = *state->document();
+  const MemoryEvents& events = *document.events(state->view().track);
+  QString text = tr("%1 events · peak %2 · %3")
+                     .arg(QString::fromStdString(countText(static_cast<int64_t>(events.size()))),
+                          UnitFormat::shared().text(events.peak().bytes),
+                          QString::fromStdString(durationText(document.bounds().spanNs())));
+  int64_t losses = 0;
+  for (const Loss& loss : document.trace().losses) losses += loss.count;
+  if (losses > 0) text += tr(" · <b>%1 losses</b>").arg(QString::fromStdString(countText(losses)));
+  summary_->setText(text);
+}
+
+void MainWindow::showWhatIf() {
+  if (!whatIf_) {
+    whatIf_ = new WhatIfPage;
+    connect(whatIf_, &WhatIfPage::compareWanted, this, [this](std::shared_ptr<const Document> document) {
+      const auto all = documents();
+      compare(all.size() > 1 ? all.front() : nullptr, std::move(document));
+    });
+    connect(whatIf_, &WhatIfPage::updated, this, [this] {
+      documentsChanged();
+      // The first answer brings the panels their state; later ones are the state's own changes.
+      if (tabs_->currentWidget() == whatIf_) alive_->state() ? showStatus() : frontChanged();
+    });
+  }
+  if (tabs_->indexOf(whatIf_) < 0) tabs_->addTab(whatIf_, tr("What if"));
+  tabs_->setCurrentWidget(whatIf_);
+}
+
+void MainWindow::compare(std::shared_ptr<const Document> a, std::shared_ptr<const Document> b) {
+  if (!compare_) {
+    compare_ = new ComparePage;
+    connect(compare_, &ComparePage::csvWanted, this, &MainWindow::csvDialog);
+  }
+  const auto all = documents();
+  compare_->setDocuments(all);
+  if (!a && !all.empty()) a = all.front();
+  if (!b && !all.empty()) b = all.back();
+  compare_->choose(a, b);
+  if (tabs_->indexOf(compare_) < 0) tabs_->addTab(compare_, tr("Compare"));
+  tabs_->setCurrentWidget(compare_);
+}
+
+void MainWindow::compareOpen() {
+  const ViewState* front = currentState();
+  const auto all = documents();
+  const auto a = front ? front->document() : nullptr;
+  const auto other = std::ranges::find_if(all, [&](const auto& document) { return document != a; });
+  compare(a, other == all.end() ? nullptr : *other);
+}
+
+void MainWindow::closeCurrent() { closeTab(tabs_->currentIndex()); }
+
+void MainWindow::closeTab(int at) {
+  QWidget* page = tabs_->widget(at);
+  if (!page || page == start_) return;
+  tabs_->removeTab(at);
+  if (page == whatIf_ || page == compare_) return;  // kept for the next time
+  page->deleteLater();
+  documentsChanged();
+}
+
+void MainWindow::tell(const QString& text) { statusBar()->showMessage(text, kTellMs); }
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!localFiles(event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) { openFiles(localFiles(event->mimeData())); }
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  QSettings settings;
+  settings.setValue("window/geometry", saveGeometry());
+  settings.setValue("units", static_cast<int>(UnitFormat::shared().unit()));
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::restore() {
+  const QSettings settings;
+  restoreGeometry(settings.value("window/geometry").toByteArray());
+  const int unit = settings.value("units", 0).toInt();
+  if (unit >= 0 && unit < static_cast<int>(kByteUnits.size()))
+    UnitFormat::shared().setUnit(static_cast<ByteUnit>(unit));
+}
+
+}  // namespace moeblaze::gui

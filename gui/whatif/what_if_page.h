@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <mutex>
+
+#include "gui/document.h"
+#include "gui/open/latest_job.h"
+#include "gui/whatif/what_if.h"
+
+class QLabel;
+class QPushButton;
+
+namespace moeblaze::gui {
+
+class TimelineView;
+class ViewState;
+class WhatIfFields;
+
+/// A layer that is not there yet: its fields, what it would need, and its timeline, redrawn while a slider moves.
+class WhatIfPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit WhatIfPage(QWidget* parent = nullptr);
+  ~WhatIfPage() override;
+
+  ViewState* state() const { return state_; }
+  TimelineView* timeline() const { return timeline_; }
+  WhatIfFields* fields() const { return fields_; }
+  /// The document shown; null before the first answer.
+  std::shared_ptr<const Document> document() const;
+  /// Milliseconds from the last change of a field to its timeline being handed over to be drawn.
+  double lastUpdateMs() const { return lastUpdateMs_; }
+
+ Q_SIGNALS:
+  /// The user wants it beside another trace.
+  void compareWanted(std::shared_ptr<const Document> document);
+  /// Another answer, or a problem, is shown.
+  void updated();
+
+ private:
+  struct Engine {
+    std::mutex mutex;
+    WhatIf whatIf;
+  };
+  struct Update {
+    WhatIfResult result;
+    std::shared_ptr<const Document> document;
+  };
+  QWidget* makeResults();
+  void recompute();
+  void showUpdate(Update update);
+  void showFigures(const WhatIfAnswer& answer);
+  void showFit(const WhatIfAnswer& answer);
+  void findMostTokens();
+  void save();
+
+  WhatIfFields* fields_;
+  ViewState* state_;
+  TimelineView* timeline_;
+  QLabel *figures_ = nullptr, *fit_ = nullptr, *most_ = nullptr;
+  QPushButton *compare_ = nullptr, *save_ = nullptr;
+  std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
+  std::optional<WhatIfAnswer> answer_;
+  LatestJob updating_{this}, searching_{this};
+  bool again_ = false;
+  double lastUpdateMs_ = 0;
+};
+
+}  // namespace moeblaze::gui
