@@ -13,7 +13,7 @@ namespace moeblaze {
 
 TraceCommand addBench(CLI::App& app) {
   struct Options {
-    std::string events = "10000000";
+    std::string events = "10000000", kept;
     OutputOptions output;
   };
   auto options = std::make_shared<Options>();
@@ -21,13 +21,18 @@ TraceCommand addBench(CLI::App& app) {
   command->add_option("--events", options->events, "Allocations and frees to record")
       ->capture_default_str()
       ->type_name("N");
+  command->add_option("--keep", options->kept, "Leave the recording there, to try a large one (.mbtrace)")
+      ->type_name("FILE");
   options->output.addTo(*command);
   return [options](std::ostream& out) {
     options->output.format();
     const int64_t events = parseCount("--events", options->events, 2, 200'000'000);
     std::cerr << fmt::format("recording {} events\n", events);
-    const std::string path = (std::filesystem::temp_directory_path() / "moeblaze_bench.mbtrace").string();
+    const std::string path = options->kept.empty()
+                                 ? (std::filesystem::temp_directory_path() / "moeblaze_bench.mbtrace").string()
+                                 : options->kept;
     const StoreFigures figures = benchStore(events, path);
+    if (options->kept.empty()) std::filesystem::remove(path);
     const Record record{{"events", figures.events},
                         {"write_events_per_second", figures.eventsPerSecond},
                         {"bytes_per_event", figures.bytesPerEvent},

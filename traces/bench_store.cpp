@@ -110,7 +110,6 @@ StoreFigures benchStore(int64_t events, const std::string& path) {
   Trace trace;
   figures.readSeconds = secondsOf([&] { trace = readTrace(path); });
   figures.wholeWriteSeconds = secondsOf([&] { writeTrace(trace, path); });
-  std::filesystem::remove(path);
   return figures;
 }
 

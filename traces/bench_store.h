@@ -16,8 +16,8 @@ struct StoreFigures {
   double wholeWriteSeconds = 0;  ///< that Trace written at once
 };
 
-/// Records `events` made-up events of a training job to a temporary file at `path`, removed after: 4096 names, 1000
-/// stacks, sizes in multiples of 512 bytes, lifetimes from a few events to all.
+/// Records `events` made-up events of a training job to `path`: 4096 names, 1000 stacks, sizes in multiples of 512 bytes,
+/// lifetimes from a few events to all.
 StoreFigures benchStore(int64_t events, const std::string& path);
 
 }  // namespace moeblaze
