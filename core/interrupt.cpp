@@ -28,4 +28,10 @@ InterruptWatch::~InterruptWatch() {
 
 bool InterruptWatch::requested() { return requestedFlag != 0; }
 
+bool InterruptWatch::acknowledge() {
+  const bool was = requestedFlag != 0;
+  requestedFlag = 0;
+  return was;
+}
+
 }  // namespace moeblaze

@@ -21,6 +21,8 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
   static bool requested();
+  /// The same, and the request counts as heard: what saves the work done so far is not to be stopped by it.
+  static bool acknowledge();
   /// Throws Interrupted once a stop was requested.
   static void check() {
     if (requested()) throw Interrupted();

@@ -131,4 +131,9 @@ void writeFile(const std::string& path, const std::string& text) {
   throw InputError(fmt::format("{}: cannot be written: {}", path, reason));
 }
 
+void expectFolderOf(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder)) refuse(path, "cannot be written: its folder does not exist");
+}
+
 }  // namespace moeblaze

@@ -36,6 +36,9 @@ std::string csvText(const std::vector<Record>& records);
 /// Columns of terminal text takes: code points, not bytes.
 size_t displayWidth(std::string_view text);
 
+/// Throws InputError when the folder `path` would be in does not exist: before long work, not after it.
+void expectFolderOf(const std::string& path);
+
 /// Writes to a temporary beside `path`, then renames it: nothing half-written. Throws InputError.
 void writeFile(const std::string& path, const std::string& text);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace moeblaze::profiler {
@@ -17,7 +18,7 @@ class ActivityBuffers {
   static constexpr size_t kMostBuffers =
       256;  ///< 1 GiB: a program that outruns its recording by that much loses records
 
-  ActivityBuffers() = default;
+  ActivityBuffers();
   ~ActivityBuffers();
   ActivityBuffers(const ActivityBuffers&) = delete;
   ActivityBuffers& operator=(const ActivityBuffers&) = delete;
@@ -28,6 +29,8 @@ class ActivityBuffers {
   void complete(uint8_t* buffer, size_t validBytes);
   /// Calls `read` for each buffer that came back, in their order, and readies them for use again.
   void drain(const std::function<void(uint8_t* buffer, size_t validBytes)>& read);
+  /// Since when the buffer that is out longest may hold records, ns of the wall clock; INT64_MAX when none is out.
+  int64_t oldestOutNs();
   /// Requests that found no buffer.
   int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
@@ -39,6 +42,7 @@ class ActivityBuffers {
   std::mutex mutex_;
   std::vector<uint8_t*> free_;
   std::vector<Filled> filled_;
+  std::vector<std::pair<uint8_t*, int64_t>> out_;  ///< since when, ns
   size_t count_ = 0;
   std::atomic<int64_t> refused_{0};
 };

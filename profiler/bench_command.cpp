@@ -73,9 +73,16 @@ Record timeElsewhere(const Options& options, Watched way, const TemporaryFolder&
                                    "json",
                                    "-o",
                                    file};
-  if (!options.layer.tokens.empty()) command.insert(command.end(), {"--tokens", options.layer.tokens});
+  const auto pass = [&](const char* option, const std::string& value) {
+    if (!value.empty()) command.insert(command.end(), {option, value});
+  };
+  pass("--tokens", options.layer.tokens);
+  pass("--batch", options.layer.batch);
+  pass("--seq", options.layer.seq);
+  pass("--activation", options.layer.activation);
   const Ended ended = launch(
       command, [](int32_t) { return std::vector<std::string>{}; }, [] {});
+  if (ended.status == kExitInterrupted) throw Interrupted();
   if (ended.status != 0)
     throw DeviceError(fmt::format("timing in a process of its own ended with status {}", ended.status));
   std::ifstream in(file);
@@ -91,23 +98,34 @@ Record rowOf(const char* what, Watched way, double withoutUs, double recordedUs)
           {"more_percent", 100 * (recordedUs / withoutUs - 1)}};
 }
 
-std::vector<Record> compareWays(const Options& options) {
+/// What was compared, and whether it was interrupted before its end.
+struct Compared {
+  std::vector<Record> rows;
+  bool interrupted = false;
+};
+
+Compared compareWays(const Options& options) {
   const TemporaryFolder folder;
   std::map<Watched, std::vector<double>> launches, steps;
-  for (int i = 0; i < kProcesses; ++i)
-    for (Watched way : kWays) {
-      InterruptWatch::check();
-      std::cerr << fmt::format("process {} of {}, recorded: {}\n", i + 1, kProcesses, name(way));
-      const Record times = timeElsewhere(options, way, folder);
-      launches[way].push_back(times.at("launch_us"));
-      steps[way].push_back(times.at("step_us"));
-    }
-  std::vector<Record> rows;
-  for (Watched way : {Watched::memoryOnly, Watched::fully}) {
-    rows.push_back(rowOf("empty kernel", way, median(launches[Watched::notAtAll]), median(launches[way])));
-    rows.push_back(rowOf("training step", way, median(steps[Watched::notAtAll]), median(steps[way])));
+  Compared compared;
+  try {
+    for (int i = 0; i < kProcesses; ++i)
+      for (Watched way : kWays) {
+        InterruptWatch::check();
+        std::cerr << fmt::format("process {} of {}, recorded: {}\n", i + 1, kProcesses, name(way));
+        const Record times = timeElsewhere(options, way, folder);
+        launches[way].push_back(times.at("launch_us"));
+        steps[way].push_back(times.at("step_us"));
+      }
+  } catch (const Interrupted&) {
+    if (launches.size() < kWays.size()) throw;
+    compared.interrupted = true;
   }
-  return rows;
+  for (Watched way : {Watched::memoryOnly, Watched::fully}) {
+    compared.rows.push_back(rowOf("empty kernel", way, median(launches[Watched::notAtAll]), median(launches[way])));
+    compared.rows.push_back(rowOf("training step", way, median(steps[Watched::notAtAll]), median(steps[way])));
+  }
+  return compared;
 }
 
 std::string textOf(const std::vector<Record>& rows, bool markdown) {
@@ -121,40 +139,45 @@ std::string textOf(const std::vector<Record>& rows, bool markdown) {
                    markdown);
 }
 
+int timeThisProcess(const Options& options, Watched way, const Plan& plan, const Routing& routing, int device,
+                    int64_t rounds, std::ostream& out) {
+  const WatchedTimes times = timeWatched(plan, routing, device, way, rounds);
+  const std::vector<Record> rows{
+      {{"recorded", name(way)}, {"launch_us", times.launchNs / 1e3}, {"step_us", times.stepNs / 1e3}}};
+  options.output.emit(
+      rows,
+      [&](bool markdown) {
+        return textTable(rows,
+                         {{"recorded", "recorded"},
+                          {"launch_us", "empty kernel µs", Unit::number},
+                          {"step_us", "step µs", Unit::number}},
+                         markdown);
+      },
+      out);
+  return 0;
+}
+
 int run(const Options& options, std::ostream& out) {
   options.output.format();
+  if (!options.output.file.empty()) expectFolderOf(options.output.file);
   const ConfigSource source = options.layer.load();
   const Routing routing = parseRouting(options.layer.routing, source.layer);
   const Plan plan = buildPlan(source.layer, routing, System::parse(options.system));
   const auto device = static_cast<int>(parseCount("--device", options.device, 0, kMostDevices));
   const int64_t rounds = parseCount("--repeat", options.repeat, 1, kMostRounds);
   const InterruptWatch watch;
-  if (!options.only.empty()) {
-    const Watched way = parseWatched(options.only);
-    const WatchedTimes times = timeWatched(plan, routing, device, way, rounds);
-    const std::vector<Record> rows{
-        {{"recorded", name(way)}, {"launch_us", times.launchNs / 1e3}, {"step_us", times.stepNs / 1e3}}};
-    options.output.emit(
-        rows,
-        [&](bool markdown) {
-          return textTable(rows,
-                           {{"recorded", "recorded"},
-                            {"launch_us", "empty kernel µs", Unit::number},
-                            {"step_us", "step µs", Unit::number}},
-                           markdown);
-        },
-        out);
-    return 0;
-  }
+  if (!options.only.empty())
+    return timeThisProcess(options, parseWatched(options.only), plan, routing, device, rounds, out);
   const std::string gpu = gpuName(device);
-  const std::vector<Record> rows = compareWays(options);
+  const Compared compared = compareWays(options);
   options.output.emit(
-      rows,
+      compared.rows,
       [&](bool markdown) {
         return fmt::format("{}\n{} on {}; medians of processes in turn\n\n", describeLayer(source), plan.system, gpu) +
-               textOf(rows, markdown);
+               textOf(compared.rows, markdown);
       },
       out);
+  if (compared.interrupted) throw Interrupted();
   return 0;
 }
 

@@ -2,8 +2,12 @@
 
 #include <cuda.h>
 #include <fmt/format.h>
+#include <time.h>
 
+#include <algorithm>
 #include <array>
+#include <new>
+#include <utility>
 
 #include "core/error.h"
 #include "profiler/activity_buffers.h"
@@ -104,18 +108,23 @@ void Collector::enableAll() {
 }
 
 void Collector::pause() {
+  paused_ = true;
+  if (failed_) return;
   for (CUpti_ActivityKind kind : enabled_) cupti_.disable(kind);
   enabled_.clear();
 }
 
 void Collector::resume() {
+  paused_ = false;
   if (!failed_ && enabled_.empty()) enableAll();
 }
 
 int64_t Collector::nowNs() const {
   uint64_t now = 0;
-  cupti_.getTimestamp(&now);
-  return static_cast<int64_t>(now);
+  if (!failed_ && cupti_.getTimestamp(&now) == CUPTI_SUCCESS) return static_cast<int64_t>(now);
+  timespec wall{};  // what CUPTI's clock follows
+  clock_gettime(CLOCK_REALTIME, &wall);
+  return int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec;
 }
 
 void Collector::push(uint64_t id) { cupti_.pushExternalId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id); }
@@ -126,14 +135,23 @@ void Collector::pop() {
 }
 
 void Collector::drain(bool atEnd, const Sink& sink) {
-  // Mappings first: their calls are over, so records of calls before them are in CUPTI's buffers by now.
+  // A record is in its buffer this long after its time; threads are held up between the two, now and then.
+  constexpr int64_t kSlackNs = 150'000'000;
+  // A flush leaves buffers with work that still runs, and what else is in them. Not for ever, should one stay out
+  // empty.
+  constexpr int64_t kMostHeldBackNs = 5'000'000'000;
+  const int64_t startNs = nowNs();
   std::vector<MappingEvent> mappings;
+  int64_t lostMappings = 0;
   {
     const std::lock_guard lock(mappingsMutex_);
     mappings.swap(mappings_);
+    lostMappings = std::exchange(lostMappings_, 0);
   }
   if (!failed_) cupti_.flushAll(atEnd ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  toldUntilNs_ = std::min(startNs - kSlackNs, std::max(buffers().oldestOutNs(), startNs - kMostHeldBackNs));
   for (const MappingEvent& mapping : mappings) sink(mapping);
+  if (lostMappings > 0) sink(LostEvent{"mappings of memory", lostMappings});
   buffers().drain([&](uint8_t* buffer, size_t validBytes) {
     CUpti_Activity* record = nullptr;
     while (cupti_.getNextRecord(buffer, validBytes, &record) == CUPTI_SUCCESS)
@@ -146,7 +164,8 @@ void Collector::drain(bool atEnd, const Sink& sink) {
   if (refused > toldRefused_)
     sink(LostEvent{"times CUPTI was given no buffer: the recording could not keep up", refused - toldRefused_});
   toldRefused_ = refused;
-  if (failed_ && atEnd) sink(LostEvent{"everything after CUPTI failed"});
+  if (failed_ && !toldFailed_) sink(LostEvent{"everything after CUPTI failed"});
+  toldFailed_ = failed_;
 }
 
 void CUPTIAPI Collector::onCallback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -167,6 +186,7 @@ void CUPTIAPI Collector::onCallback(void* self, CUpti_CallbackDomain domain, CUp
 }
 
 void Collector::onDriverCall(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (paused_) return;
   // Memory may be another thread's the moment a call lets go of it: those count from where the call began.
   if (call.callbackSite == CUPTI_API_ENTER) {
     *call.correlationData = static_cast<uint64_t>(nowNs());
@@ -211,8 +231,17 @@ void Collector::addMapping(CUpti_CallbackId id, const CUpti_CallbackData& call, 
       event = {MappingOp::retain, *it.handle, 0, 0, 0, nowNs()};
     }
   }
+  // Called from C: nothing may be thrown for want of memory.
+  constexpr size_t kMostMappings = 1 << 20;
   const std::lock_guard lock(mappingsMutex_);
-  mappings_.push_back(event);
+  if (mappings_.size() < kMostMappings) {
+    try {
+      mappings_.push_back(event);
+      return;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  ++lostMappings_;
 }
 
 }  // namespace moeblaze::profiler

@@ -35,6 +35,9 @@ class Collector {
   /// Tells `sink` all that has arrived. With `atEnd`, work still running is told too, without an end. One thread at a
   /// time, which must hold no lock that the program's threads could wait for inside CUDA.
   void drain(bool atEnd, const Sink& sink);
+  /// Everything that happened before, ns, was told by the drain before this; what still runs, and calls whose records
+  /// lie in one buffer with it, come later.
+  int64_t toldUntilNs() const { return toldUntilNs_; }
   /// CUPTI's clock, ns.
   int64_t nowNs() const;
   /// Calls until the pop are attributed to `id`.
@@ -54,10 +57,12 @@ class Collector {
   CollectorOptions options_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::vector<CUpti_ActivityKind> enabled_;
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> failed_{false}, paused_{false};
   std::mutex mappingsMutex_;
   std::vector<MappingEvent> mappings_;
-  int64_t toldRefused_ = 0;
+  int64_t lostMappings_ = 0;
+  bool toldFailed_ = false;
+  int64_t toldRefused_ = 0, toldUntilNs_ = INT64_MIN;
 };
 
 }  // namespace moeblaze::profiler

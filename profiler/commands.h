@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace moeblaze::profiler {
 
@@ -11,7 +13,8 @@ using ProfilerCommand = std::function<int(std::ostream& out)>;
 
 ProfilerCommand addRun(CLI::App& app);
 ProfilerCommand addValidate(CLI::App& app);
-ProfilerCommand addRecord(CLI::App& app);
+/// `program` is what stood after --, which is not this program's to parse.
+ProfilerCommand addRecord(CLI::App& app, std::vector<std::string> program);
 ProfilerCommand addDoctor(CLI::App& app);
 ProfilerCommand addBench(CLI::App& app);
 

@@ -26,13 +26,14 @@ int64_t timeOf(const PoolEvent& event) { return event.timeNs; }
 
 }  // namespace
 
-EventRecorder::EventRecorder(TraceWriter& writer, const RecordingClock& clock, RecorderOptions options)
-    : writer_(writer),
+EventRecorder::EventRecorder(TraceWriter& writer, const RecordingClock& clock, RecorderOptions options,
+                             BoundedWriter::Limits limits)
+    : writer_(writer, limits),
       clock_(clock),
       options_(std::move(options)),
-      tracks_(writer),
-      ledger_(writer, tracks_, clock, options_.followsStreams ? &order_ : nullptr, options_.placement),
-      ranges_(writer, tracks_, clock) {}
+      tracks_(writer_),
+      ledger_(writer_, tracks_, clock, options_.followsStreams ? &order_ : nullptr, options_.placement),
+      ranges_(writer_, tracks_, clock) {}
 
 void EventRecorder::add(Event event) {
   if (auto* work = std::get_if<WorkEvent>(&event)) {
@@ -51,7 +52,7 @@ void EventRecorder::add(Event event) {
     std::visit(
         [&](auto& it) {
           if constexpr (std::is_constructible_v<Ordered, decltype(it)>)
-            waiting_.emplace_back(timeOf(it), std::move(it));
+            waiting_.emplace_back(clock_.at(timeOf(it)), std::move(it));
         },
         event);
   }
@@ -87,8 +88,8 @@ void EventRecorder::record(const OverheadEvent& event) {
 }
 
 void EventRecorder::record(const DeviceEvent& event) {
-  writer_.addDevice({static_cast<int32_t>(event.device), event.name, event.memoryBytes});
-  writer_.addMeta("gpu " + std::to_string(event.device), event.uuid);
+  writer_.writer().addDevice({static_cast<int32_t>(event.device), event.name, event.memoryBytes});
+  writer_.writer().addMeta("gpu " + std::to_string(event.device), event.uuid);
 }
 
 void EventRecorder::settleMemory(int64_t untilNs) {
@@ -114,11 +115,11 @@ void EventRecorder::settleMemory(int64_t untilNs) {
 void EventRecorder::settle(int64_t untilNs) {
   for (const WorkEvent& event : work_) record(event);
   work_.clear();
-  settleMemory(untilNs);
+  settleMemory(clock_.at(untilNs));
   ledger_.settle();
   order_.settle(untilNs - kPatienceNs, untilNs);
   writeLosses();
-  writer_.flush();
+  writer_.writer().flush();
 }
 
 void EventRecorder::finish(int64_t endNs) {
@@ -137,9 +138,11 @@ void EventRecorder::writeLosses() {
   losses_["allocations where one was alive: its free was not seen"] = ledger_.replaced();
   losses_["stream-ordered frees dated before their stream reached them"] = order_.misdated();
   losses_["steps of the wall clock, evened out"] = clock_.steps();
+  losses_["allocations beyond what a file holds"] = writer_.lostAllocations();
+  losses_["kernels, copies and ranges beyond what a file holds"] = writer_.lostSpans();
   for (const auto& [what, count] : losses_) {
     int64_t& written = writtenLosses_[what];
-    if (count > written) writer_.addLoss(what, count - written);
+    if (count > written) writer_.writer().addLoss(what, count - written);
     written = std::max(written, count);
   }
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profiler/bounded_writer.h"
 #include "profiler/events.h"
 #include "profiler/labels.h"
 #include "profiler/memory_ledger.h"
@@ -27,7 +28,8 @@ struct RecorderOptions {
 /// writer throws.
 class EventRecorder {
  public:
-  EventRecorder(TraceWriter& writer, const RecordingClock& clock, RecorderOptions options);
+  EventRecorder(TraceWriter& writer, const RecordingClock& clock, RecorderOptions options,
+                BoundedWriter::Limits limits = {});
 
   void add(Event event);
   /// Writes everything that happened before `untilNs`, of which all has been told, and makes it safe.
@@ -47,7 +49,7 @@ class EventRecorder {
   void settleMemory(int64_t untilNs);
   void writeLosses();
 
-  TraceWriter& writer_;
+  BoundedWriter writer_;
   const RecordingClock& clock_;
   RecorderOptions options_;
   RecordedTracks tracks_;

@@ -55,12 +55,20 @@ struct Injection {
     return *cupti;
   }
 
-  void start() {
-    owner = getpid();
-    if (!settings.statusFile.empty()) {
+  /// Without the page the recording is as good, only nobody sees it grow.
+  void joinPage() {
+    if (settings.statusFile.empty()) return;
+    try {
       page.emplace(StatusPage::open(settings.statusFile));
       status = page->join(owner);
+    } catch (const std::exception&) {
+      page.reset();
     }
+  }
+
+  void start() {
+    owner = getpid();
+    joinPage();
     RecordingOptions options;
     options.collector.work = !settings.memoryOnly;
     options.recorder.followsStreams = !settings.memoryOnly;
@@ -71,6 +79,7 @@ struct Injection {
         status->liveBytes = live.now;
         status->peakBytes = live.peak;
       };
+    options.failed = [this](const std::string& why) { fail(why.c_str()); };
     recording = std::make_unique<Recording>(loaded(), settings.fileOf(owner), std::move(options));
     atexit([] { instance().stop(); });
     pthread_atfork(nullptr, nullptr, [] { instance().forget(); });

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 
@@ -19,39 +21,36 @@ namespace {
 constexpr auto kTick = std::chrono::milliseconds(250);
 constexpr auto kPoll = std::chrono::milliseconds(10);
 
-volatile sig_atomic_t terminateRequested = 0;
+volatile sig_atomic_t terminateRequests = 0;
+
+void passOn(int) { terminateRequests = terminateRequests + 1; }
 
 /// Of Ctrl-C the whole group hears; only the program it is meant for ends by it.
 class SignalsOfParent {
  public:
   SignalsOfParent() {
-    terminateRequested = 0;
-    set(SIGINT, SIG_IGN, interrupt_);
-    set(SIGQUIT, SIG_IGN, quit_);
-    set(
-        SIGTERM, [](int) { terminateRequested = 1; }, terminate_);
+    terminateRequests = 0;
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i].first, nullptr, &before_[i]);
+      // What this program was started to ignore, as under nohup, it goes on ignoring; but the end of a child it must
+      // hear of.
+      if (before_[i].sa_handler == SIG_IGN && kSignals[i].first != SIGCHLD) continue;
+      struct sigaction action {};
+      action.sa_handler = kSignals[i].second;
+      sigaction(kSignals[i].first, &action, nullptr);
+    }
   }
-  ~SignalsOfParent() {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGQUIT, &quit_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-  }
+  ~SignalsOfParent() { restore(); }
   SignalsOfParent(const SignalsOfParent&) = delete;
   SignalsOfParent& operator=(const SignalsOfParent&) = delete;
-  void restoreInChild() const {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGQUIT, &quit_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
+  void restore() const {
+    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i].first, &before_[i], nullptr);
   }
 
  private:
-  static void set(int signal, void (*handler)(int), struct sigaction& before) {
-    struct sigaction action {};
-    action.sa_handler = handler;
-    sigaction(signal, &action, &before);
-  }
-  struct sigaction interrupt_ {
-  }, quit_{}, terminate_{};
+  static inline const std::array<std::pair<int, void (*)(int)>, 5> kSignals{
+      {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTERM, passOn}, {SIGHUP, passOn}, {SIGCHLD, SIG_DFL}}};
+  std::array<struct sigaction, 5> before_{};
 };
 
 [[noreturn]] void become(const std::vector<std::string>& command, const std::vector<std::string>& environment,
@@ -84,7 +83,7 @@ Ended launch(const std::vector<std::string>& command,
   const SignalsOfParent signals;
   const pid_t pid = fork();
   if (pid == 0) {
-    signals.restoreInChild();
+    signals.restore();
     become(command, environment(getpid()), pipeEnds[1]);
   }
   ::close(pipeEnds[1]);
@@ -96,11 +95,12 @@ Ended launch(const std::vector<std::string>& command,
     refuse(command.front(), "cannot be started: {}", std::strerror(pid < 0 ? errno : reason));
   }
   int status = 0;
-  bool passedOn = false;
+  int passedOn = 0;
   for (auto due = std::chrono::steady_clock::now();;) {
     const pid_t ended = waitpid(pid, &status, WNOHANG);
     if (ended == pid) break;
-    if (terminateRequested != 0 && !passedOn) kill(pid, SIGTERM), passedOn = true;
+    if (ended < 0 && errno != EINTR) refuse(command.front(), "cannot be waited for: {}", std::strerror(errno));
+    for (; passedOn < terminateRequests; ++passedOn) kill(pid, SIGTERM);
     if (std::chrono::steady_clock::now() >= due) tick(), due += kTick;
     std::this_thread::sleep_for(kPoll);
   }

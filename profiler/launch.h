@@ -14,8 +14,8 @@ struct Ended {
 };
 
 /// Starts `command` with `environment(pid)` added to this process's and waits until it has ended; a Ctrl-C is the
-/// program's to act on, a request to terminate is passed on. `tick` is called about four times a second. Throws
-/// InputError when the program cannot be started.
+/// program's to act on, requests to terminate or to hang up are passed on. `tick` is called about four times a second.
+/// Throws InputError when the program cannot be started.
 Ended launch(const std::vector<std::string>& command,
              const std::function<std::vector<std::string>(int32_t pid)>& environment,
              const std::function<void()>& tick);

@@ -7,7 +7,9 @@
 namespace moeblaze::profiler {
 namespace {
 
-constexpr uint32_t kHost = ~0u;
+bool isOnDevice(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::array || kind == MemoryKind::other;
+}
 
 /// What an allocation is called when nobody named it.
 std::string nameOf(const MemoryEvent& event) {
@@ -27,23 +29,20 @@ int64_t streamOf(const MemoryEvent& event) { return event.isStreamOrdered ? int6
 
 }  // namespace
 
-MemoryLedger::Key MemoryLedger::keyOf(const MemoryEvent& event) {
-  const bool onHost =
-      event.kind == MemoryKind::pinned || event.kind == MemoryKind::managed || event.kind == MemoryKind::pageable;
-  return {onHost ? kHost : event.device, event.address};
-}
-
 void MemoryLedger::count(int64_t bytes) {
   live_.now += bytes;
   live_.peak = std::max(live_.peak, live_.now);
 }
 
 void MemoryLedger::write(Block& block) {
-  if (!block.written) block.written = writer_.addAllocation(block.allocation);
+  if (block.written || block.lost) return;
+  block.written = writer_.addAllocation(block.allocation);
+  block.lost = !block.written;
 }
 
 void MemoryLedger::free(const std::shared_ptr<Block>& block, int64_t freeNs) {
   write(*block);
+  if (!block->written) return;
   freeNs = std::max(freeNs, block->allocation.allocNs);
   const int64_t requested = std::max(block->requestedNs, block->allocation.allocNs);
   writer_.addFree(*block->written, freeNs, requested < freeNs ? requested : kNever);
@@ -74,13 +73,15 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
                        .step = label ? label->step : StepId::none,
                        .address = event.address,
                        .stream = streamOf(event)};
-  std::shared_ptr<Block>& slot = blocks_[keyOf(event)];
+  block->onDevice = isOnDevice(event.kind);
+  std::shared_ptr<Block>& slot = blocks_[event.address];
   if (slot != nullptr) {
-    ++replaced_;
-    if (slot->requestedNs == kNever) free(slot, clock_.at(event.timeNs));
+    replaced_ += !event.isStatic;  // modules are unloaded without a word
+    if (slot->onDevice) count(-slot->allocation.bytes);
+    free(slot, clock_.at(event.timeNs));
   }
   slot = block;
-  if (keyOf(event).first != kHost) count(event.bytes);
+  if (block->onDevice) count(event.bytes);
   if (order_ == nullptr || !event.isStreamOrdered || placement_ == StreamPlacement::call) return write(*block);
   order_->addCall({event.context, event.stream}, event.correlation, event.timeNs, [this, block](int64_t timeNs) {
     if (!block->written) block->allocation.allocNs = clock_.at(timeNs);
@@ -89,7 +90,7 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
 }
 
 void MemoryLedger::release(const MemoryEvent& event) {
-  const auto found = blocks_.find(keyOf(event));
+  const auto found = blocks_.find(event.address);
   const int64_t nowNs = clock_.at(event.timeNs);
   if (found == blocks_.end()) {
     ++unmatched_;
@@ -107,7 +108,7 @@ void MemoryLedger::release(const MemoryEvent& event) {
   }
   const std::shared_ptr<Block> block = std::move(found->second);
   blocks_.erase(found);
-  if (keyOf(event).first != kHost) count(-block->allocation.bytes);
+  if (block->onDevice) count(-block->allocation.bytes);
   block->requestedNs = nowNs;
   if (order_ == nullptr || !event.isStreamOrdered) return free(block, nowNs);
   order_->addCall({event.context, event.stream}, event.correlation, event.timeNs,
@@ -124,45 +125,48 @@ void MemoryLedger::add(const MappingEvent& event) {
                                .name = writer_.addString("cuMemCreate"),
                                .bytes = event.bytes,
                                .allocNs = nowNs};
-    handle.onDevice = event.device >= 0;
-    if (handle.onDevice) count(event.bytes);
+    handle.block.onDevice = event.device >= 0;
+    if (handle.block.onDevice) count(event.bytes);
     handles_.insert_or_assign(event.handle, std::move(handle));
     return;
   }
-  uint64_t number = event.handle;
-  if (event.op == MappingOp::unmap) {
-    const auto mapped = mappings_.find(event.address);
-    if (mapped == mappings_.end()) return;
-    number = mapped->second;
-    mappings_.erase(mapped);
-  }
-  const auto found = handles_.find(number);
+  if (event.op == MappingOp::unmap) return unmap(event, nowNs);
+  const auto found = handles_.find(event.handle);
   if (found == handles_.end()) return;  // another process's memory
   Handle& handle = found->second;
   switch (event.op) {
     case MappingOp::map:
       ++handle.mappings;
-      mappings_[event.address] = number;
+      mappings_[event.address] = event.handle;
       if (!handle.block.written) handle.block.allocation.address = event.address;
       write(handle.block);
       return;
     case MappingOp::retain:
       ++handle.references;
       return;
-    case MappingOp::release:
-      --handle.references;
-      break;
     default:
-      --handle.mappings;
+      --handle.references;
   }
   letGo(found, nowNs);
+}
+
+/// A range may hold several mappings, of several handles.
+void MemoryLedger::unmap(const MappingEvent& event, int64_t timeNs) {
+  const uint64_t end = event.address + static_cast<uint64_t>(event.bytes);
+  for (auto it = mappings_.lower_bound(event.address); it != mappings_.end() && it->first < end;) {
+    const auto handle = handles_.find(it->second);
+    it = mappings_.erase(it);
+    if (handle == handles_.end()) continue;
+    --handle->second.mappings;
+    letGo(handle, timeNs);
+  }
 }
 
 /// Physical memory goes when neither a handle nor a mapping holds it.
 void MemoryLedger::letGo(std::map<uint64_t, Handle>::iterator handle, int64_t timeNs) {
   Handle& it = handle->second;
   if (it.references > 0 || it.mappings > 0) return;
-  if (it.onDevice) count(-it.block.allocation.bytes);
+  if (it.block.onDevice) count(-it.block.allocation.bytes);
   free(std::make_shared<Block>(it.block), timeNs);
   handles_.erase(handle);
 }
@@ -176,7 +180,7 @@ void MemoryLedger::addPoolPoint(uint32_t device, uint64_t pool, int64_t bytes, i
   if (bytes == lastBytes) return;
   lastBytes = bytes;
   lastNs = std::max(lastNs, clock_.at(timeNs));
-  writer_.addPoint(tracks_.pool(device, pool), lastNs, static_cast<double>(bytes));
+  writer_.writer().addPoint(tracks_.pool(device, pool), lastNs, static_cast<double>(bytes));
 }
 
 void MemoryLedger::add(const PoolEvent& event) {

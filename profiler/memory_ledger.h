@@ -7,12 +7,12 @@
 #include <set>
 #include <utility>
 
+#include "profiler/bounded_writer.h"
 #include "profiler/events.h"
 #include "profiler/labels.h"
 #include "profiler/recorded_tracks.h"
 #include "profiler/recording_clock.h"
 #include "profiler/stream_order.h"
-#include "traces/store.h"
 
 namespace moeblaze::profiler {
 
@@ -30,7 +30,7 @@ struct LiveBytes {
 /// Turns allocations, frees and mappings, told in the order they were made, into a trace's allocations.
 class MemoryLedger {
  public:
-  MemoryLedger(TraceWriter& writer, RecordedTracks& tracks, const RecordingClock& clock, StreamOrder* order,
+  MemoryLedger(BoundedWriter& writer, RecordedTracks& tracks, const RecordingClock& clock, StreamOrder* order,
                StreamPlacement placement)
       : writer_(writer), tracks_(tracks), clock_(clock), order_(order), placement_(placement) {}
 
@@ -50,30 +50,30 @@ class MemoryLedger {
   struct Block {
     Allocation allocation;
     std::optional<AllocationId> written;
+    bool lost = false;  ///< the file was full
+    bool onDevice = true;
     int64_t requestedNs = kNever;
   };
-  using Key = std::pair<uint32_t, uint64_t>;  ///< device (all the same on the host), address
   struct Handle {
     Block block;
-    bool onDevice = true;
     int64_t references = 1, mappings = 0;
   };
 
-  static Key keyOf(const MemoryEvent& event);
   void allocate(const MemoryEvent& event, const std::optional<Label>& label);
   void release(const MemoryEvent& event);
   void write(Block& block);
   void free(const std::shared_ptr<Block>& block, int64_t freeNs);
   void count(int64_t bytes);
   void addPoolPoint(uint32_t device, uint64_t pool, int64_t bytes, int64_t timeNs);
+  void unmap(const MappingEvent& event, int64_t timeNs);
   void letGo(std::map<uint64_t, Handle>::iterator handle, int64_t timeNs);
 
-  TraceWriter& writer_;
+  BoundedWriter& writer_;
   RecordedTracks& tracks_;
   const RecordingClock& clock_;
   StreamOrder* order_;
   StreamPlacement placement_;
-  std::map<Key, std::shared_ptr<Block>> blocks_;
+  std::map<uint64_t, std::shared_ptr<Block>> blocks_;  ///< by address: one space for the host and all GPUs
   std::map<uint64_t, Handle> handles_;
   std::map<uint64_t, uint64_t> mappings_;  ///< address → handle
   std::set<uint64_t> toldTwice_;           ///< addresses of mappings that were told of as allocations too

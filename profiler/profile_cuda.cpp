@@ -74,10 +74,13 @@ ProfiledRun profileOnCuda(const Plan& plan, const Routing& routing, const RunOpt
     }
     recording.stop();
   }
+  const bool interrupted = InterruptWatch::acknowledge();
   Trace trace = readTrace(file);
   nameHidden(hidden, trace);
   const TrackId memory = memoryTrack(trace, options.device);
-  return finishRun(plan, std::move(trace), memory, options);
+  ProfiledRun run = finishRun(plan, std::move(trace), memory, options);
+  run.interrupted = interrupted;
+  return run;
 }
 
 }  // namespace moeblaze::profiler

@@ -33,7 +33,7 @@ void append(const Execution& execution, Trace& trace) {
 }  // namespace
 
 ProfiledRun finishRun(const Plan& plan, Trace observed, TrackId memory, const RunOptions& options) {
-  ProfiledRun run{.trace = std::move(observed), .comparison = {}};
+  ProfiledRun run{.trace = std::move(observed), .comparison = {}, .interrupted = InterruptWatch::acknowledge()};
   run.comparison = compareWithPlan(plan, run.trace, memory, options.warmUps, options.predictedNs);
   addPlannedTrack(plan, run.trace);
   const std::vector<Iteration> iterations = iterationsOf(plan, run.trace);
@@ -53,8 +53,12 @@ ProfiledRun profileOnHost(const Plan& plan, const Routing& routing, const RunOpt
                 {"routing", plan.routing}};
   trace.tracks.push_back({"host memory", TrackKind::observed});
   for (int64_t i = 0; i < options.warmUps + options.steps; ++i) {
-    if (InterruptWatch::requested() && i > 0) break;
-    append(executeOnHost(plan, inputs), trace);
+    try {
+      append(executeOnHost(plan, inputs), trace);
+    } catch (const Interrupted&) {
+      if (i == 0) throw;
+      break;
+    }
   }
   return finishRun(plan, std::move(trace), TrackId{0}, options);
 }

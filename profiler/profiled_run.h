@@ -22,16 +22,19 @@ struct RunOptions {
 struct ProfiledRun {
   Trace trace;  ///< a planned and observed tracks, from the first iteration that counts
   PlanComparison comparison;
+  bool interrupted = false;  ///< then there are fewer iterations than asked
 };
 
 /// Compares `observed`, with the allocations of its track `memory`, and makes the trace of it that users see.
 ProfiledRun finishRun(const Plan& plan, Trace observed, TrackId memory, const RunOptions& options);
 
-/// Runs the Plan on a GPU under CUPTI, random numbers given. Throws InputError when the kernels cannot run the Plan,
+/// Runs the Plan on a GPU under CUPTI, random numbers given. Stops between iterations when asked to, not before one is
+/// done. Throws InputError when the kernels cannot run the Plan,
 /// DeviceError when there is no GPU, no CUPTI or too little memory.
 ProfiledRun profileOnCuda(const Plan& plan, const Routing& routing, const RunOptions& options);
 
-/// Runs the Plan on this machine's processor.
+/// Runs the Plan on this machine's processor. Stops between Steps when asked to; throws Interrupted when no iteration
+/// was done by then.
 ProfiledRun profileOnHost(const Plan& plan, const Routing& routing, const RunOptions& options);
 
 /// The GPU's name. Throws DeviceError.

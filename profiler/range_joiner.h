@@ -2,17 +2,17 @@
 
 #include <unordered_map>
 
+#include "profiler/bounded_writer.h"
 #include "profiler/events.h"
 #include "profiler/recorded_tracks.h"
 #include "profiler/recording_clock.h"
-#include "traces/store.h"
 
 namespace moeblaze::profiler {
 
 /// Joins the edges of NVTX ranges to spans, whichever edge is told first.
 class RangeJoiner {
  public:
-  RangeJoiner(TraceWriter& writer, RecordedTracks& tracks, const RecordingClock& clock)
+  RangeJoiner(BoundedWriter& writer, RecordedTracks& tracks, const RecordingClock& clock)
       : writer_(writer), tracks_(tracks), clock_(clock) {}
 
   void add(const RangeEvent& event);
@@ -22,7 +22,7 @@ class RangeJoiner {
  private:
   void write(const RangeEvent& start, int64_t endNs);
 
-  TraceWriter& writer_;
+  BoundedWriter& writer_;
   RecordedTracks& tracks_;
   const RecordingClock& clock_;
   std::unordered_map<uint32_t, RangeEvent> open_;     ///< by id

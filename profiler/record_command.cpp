@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -54,6 +55,13 @@ class LiveLine {
   bool drawn_ = false, shown_ = false;
 };
 
+/// What was there before is not of this run.
+bool isOf(const std::string& file, std::filesystem::file_time_type start) {
+  std::error_code failed;
+  const auto written = std::filesystem::last_write_time(file, failed);
+  return !failed && written >= start;
+}
+
 /// One line a trace.
 void report(const std::string& file) {
   const TraceSummary summary = summarize(file);
@@ -67,28 +75,33 @@ void report(const std::string& file) {
   for (const Loss& loss : summary.losses) std::cerr << fmt::format("{}: lost: {} {}\n", file, loss.count, loss.what);
 }
 
-/// The traces that were written; the only one gets the name that was asked for.
-std::vector<std::string> collect(const StatusPage& page, const InjectionSettings& settings) {
+/// The traces that were written since `start`, each made whole by itself; the only one gets the name that was asked
+/// for.
+std::vector<std::string> collect(const StatusPage& page, const InjectionSettings& settings,
+                                 std::filesystem::file_time_type start) {
   std::vector<std::string> files;
   for (size_t i = 0; i < page.size(); ++i) {
     std::string file = settings.fileOf(page[i].pid);
-    if (std::filesystem::exists(file) && std::ranges::find(files, file) == files.end())
-      files.push_back(std::move(file));
+    if (isOf(file, start) && std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
   }
-  for (const std::string& file : files) absorbLog(file);
-  if (files.size() == 1 && files.front() != settings.file) {
+  bool closed = true;
+  for (const std::string& file : files) closed = absorbLog(file) && closed;
+  if (files.size() == 1 && files.front() != settings.file && closed) {
     std::filesystem::rename(files.front(), settings.file);
     files.front() = settings.file;
   }
   return files;
 }
 
-void reportAll(const StatusPage& page, const InjectionSettings& settings) {
-  const std::vector<std::string> files = collect(page, settings);
+void reportAll(const StatusPage& page, const InjectionSettings& settings, std::filesystem::file_time_type start) {
+  const std::vector<std::string> files = collect(page, settings, start);
   for (const std::string& file : files) report(file);
   for (size_t i = 0; i < page.size(); ++i)
     if (page[i].hasFailed) std::cerr << fmt::format("process {}: {}\n", page[i].pid.load(), page[i].failure.data());
-  if (files.empty() && page.size() == 0) std::cerr << "nothing was recorded: no process initialised CUDA\n";
+  if (page.turnedAway() > 0)
+    std::cerr << fmt::format("{} more processes recorded beside {}\n", page.turnedAway(), settings.file);
+  if (files.empty() && page.size() == 0)
+    std::cerr << "nothing was recorded: no process initialised CUDA, or this folder was hidden from it\n";
 }
 
 std::string defaultFile(const std::vector<std::string>& command) {
@@ -96,7 +109,7 @@ std::string defaultFile(const std::vector<std::string>& command) {
 }
 
 int run(const Options& options, std::ostream&) {
-  if (options.command.empty()) throw InputError("record needs a program after --, with its arguments");
+  if (options.command.empty()) throw InputError("record needs a program, with its arguments, after --");
   const std::string library = injectionLibrary();
   const StatusPage page = StatusPage::create();
   InjectionSettings settings{
@@ -104,10 +117,10 @@ int run(const Options& options, std::ostream&) {
       .statusFile = page.file(),
       .cupti = cuptiHint(),
       .memoryOnly = options.memoryOnly};
-  if (const auto folder = std::filesystem::path(settings.file).parent_path(); !std::filesystem::is_directory(folder))
-    refuse(settings.file, "its folder does not exist");
-  std::error_code ignored;
-  std::filesystem::remove(settings.file, ignored);  // what is there afterwards is of this run
+  expectFolderOf(settings.file);
+  if (std::filesystem::exists(settings.file) && !std::filesystem::is_regular_file(settings.file))
+    refuse(settings.file, "cannot be written: is not a regular file");
+  const auto start = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(1);  // coarse file times
   LiveLine line(page, options.quiet);
   const Ended ended = launch(
       options.command,
@@ -118,15 +131,20 @@ int run(const Options& options, std::ostream&) {
       [&] { line.draw(); });
   line.clear();
   if (page.size() > 0) settings.pid = ended.pid;
-  reportAll(page, settings);
+  try {
+    reportAll(page, settings, start);
+  } catch (const std::exception& error) {  // the program's status is what its caller asked for
+    std::cerr << error.what() << "\n";
+  }
   if (ended.signal != 0) std::cerr << fmt::format("{} was ended by signal {}\n", options.command.front(), ended.signal);
   return ended.status;
 }
 
 }  // namespace
 
-ProfilerCommand addRecord(CLI::App& app) {
+ProfilerCommand addRecord(CLI::App& app, std::vector<std::string> program) {
   auto options = std::make_shared<Options>();
+  options->command = std::move(program);
   CLI::App* command = app.add_subcommand(
       "record",
       "Runs any CUDA program and records its GPU memory, kernels, copies and NVTX ranges, one file a process");
@@ -136,9 +154,8 @@ ProfilerCommand addRecord(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("--memory-only", options->memoryOnly, "Memory and NVTX ranges only: next to no overhead");
   command->add_flag("--quiet", options->quiet, "No live line of current and peak bytes");
-  command->add_option("program", options->command, "After --: what to run, and its arguments")
-      ->type_name("PROGRAM ARGS");
-  command->positionals_at_end();
+  command->footer(
+      "The program and its arguments follow --, as in: moeblaze-prof record -o train.mbtrace -- python3 train.py");
   return [options](std::ostream& out) { return run(*options, out); };
 }
 

@@ -10,6 +10,11 @@ TrackId RecordedTracks::track(const std::string& name, TrackKind kind, uint32_t 
   return entry->second;
 }
 
+TrackId RecordedTracks::trackOrShared(const std::string& name, const std::string& shared, uint32_t device) {
+  const bool fits = tracks_.contains(name) || writer_.hasRoomForTracks();
+  return track(fits ? name : shared, TrackKind::observed, device);
+}
+
 TrackId RecordedTracks::memory(MemoryKind kind, uint32_t device) {
   switch (kind) {
     case MemoryKind::pinned:
@@ -38,11 +43,12 @@ TrackId RecordedTracks::work(WorkKind kind, uint32_t device, uint32_t context, u
   // Streams are numbered within their context, and most processes have one.
   const std::string where = context <= 1 ? fmt::format("GPU {} stream {}", device, stream)
                                          : fmt::format("GPU {} context {} stream {}", device, context, stream);
-  return track(where + (kind == WorkKind::kernel ? " kernels" : " copies"), TrackKind::observed, device);
+  const std::string what = kind == WorkKind::kernel ? " kernels" : " copies";
+  return trackOrShared(where + what, fmt::format("GPU {} other streams{}", device, what), device);
 }
 
 TrackId RecordedTracks::ranges(uint32_t thread) {
-  return track(fmt::format("NVTX thread {}", thread), TrackKind::observed, 0);
+  return trackOrShared(fmt::format("NVTX thread {}", thread), "NVTX other threads", 0);
 }
 
 TrackId RecordedTracks::overhead() { return track("profiler and driver", TrackKind::observed, 0); }
@@ -50,9 +56,9 @@ TrackId RecordedTracks::overhead() { return track("profiler and driver", TrackKi
 CounterId RecordedTracks::pool(uint32_t device, uint64_t address) {
   const auto [entry, isNew] = pools_.try_emplace({device, address});
   if (isNew)
-    entry->second =
-        writer_.addCounter(memory(MemoryKind::device, device),
-                           writer_.addString(fmt::format("pool {:#x} reserved", address)), writer_.addString("bytes"));
+    entry->second = writer_.writer().addCounter(memory(MemoryKind::device, device),
+                                                writer_.addString(fmt::format("pool {:#x} reserved", address)),
+                                                writer_.addString("bytes"));
   return entry->second;
 }
 

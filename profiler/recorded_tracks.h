@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "profiler/bounded_writer.h"
 #include "profiler/events.h"
-#include "traces/store.h"
 
 namespace moeblaze::profiler {
 
@@ -13,7 +13,7 @@ namespace moeblaze::profiler {
 /// app show.
 class RecordedTracks {
  public:
-  explicit RecordedTracks(TraceWriter& writer) : writer_(writer) {}
+  explicit RecordedTracks(BoundedWriter& writer) : writer_(writer) {}
 
   TrackId memory(MemoryKind kind, uint32_t device);
   /// Modules' variables: thousands, of a few bytes each.
@@ -28,8 +28,10 @@ class RecordedTracks {
 
  private:
   TrackId track(const std::string& name, TrackKind kind, uint32_t device);
+  /// The same, or `shared` when the file has tracks enough.
+  TrackId trackOrShared(const std::string& name, const std::string& shared, uint32_t device);
 
-  TraceWriter& writer_;
+  BoundedWriter& writer_;
   std::map<std::string, TrackId, std::less<>> tracks_;
   std::map<std::pair<uint32_t, uint64_t>, CounterId> pools_;
 };

@@ -15,8 +15,6 @@ namespace moeblaze::profiler {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(100);
-/// A record is in its buffer this long after its time; threads are held up between the two, now and then.
-constexpr int64_t kSlackNs = 150'000'000;
 constexpr int64_t kSampleNs = 1'000'000'000;
 
 int64_t steadyNs() {
@@ -25,15 +23,21 @@ int64_t steadyNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Signals are for the program's own threads.
-std::thread startQuietly(std::function<void()> body) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
+/// While it lives this thread, and threads it starts, hear no signals.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
@@ -48,7 +52,8 @@ Recording::Recording(const Cupti& cupti, const std::string& file, RecordingOptio
   writer_.addMeta("started", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now))));
   writer_.addMeta("cupti", std::to_string(cupti.version));
   sampledNs_ = steadyNs();
-  thread_ = startQuietly([this] { run(); });
+  const SignalsBlocked quiet;  // signals are for the program's own threads
+  thread_ = std::thread([this] { run(); });
 }
 
 Recording::~Recording() {
@@ -70,23 +75,40 @@ void Recording::run() {
 
 void Recording::settle() { cycle(); }
 
+/// The two clocks at one instant: a sample during which this thread was held up is none.
+void Recording::sampleClocks() {
+  constexpr int64_t kMostApartNs = 100'000;
+  const int64_t before = steadyNs();
+  if (before - sampledNs_ < kSampleNs) return;
+  const int64_t profilerNs = collector_.nowNs();
+  const int64_t after = steadyNs();
+  if (after - before > kMostApartNs) return;
+  clock_.sample(profilerNs, before + (after - before) / 2);
+  sampledNs_ = before;
+}
+
 void Recording::cycle() {
   const std::lock_guard lock(mutex_);
   if (!failure_.empty()) return;
   try {
-    const int64_t untilNs = collector_.nowNs() - kSlackNs;
+    sampleClocks();
     collector_.drain(false, [this](Event event) { recorder_.add(std::move(event)); });
-    const int64_t now = steadyNs();
-    if (now - sampledNs_ >= kSampleNs) {
-      clock_.sample(collector_.nowNs(), now);
-      sampledNs_ = now;
-    }
-    recorder_.settle(untilNs);
+    recorder_.settle(collector_.toldUntilNs());
     if (options_.watch) options_.watch(recorder_.live());
   } catch (const std::exception& error) {
-    // Most likely the disk is full: what is written stays, and the program goes on undisturbed.
-    failure_ = error.what();
-    collector_.pause();
+    fail(error.what());
+  }
+}
+
+/// Most likely the disk is full: what is written stays, and the program goes on undisturbed.
+void Recording::fail(const std::string& why) {
+  failure_ = why;
+  collector_.pause();
+  if (options_.failed) options_.failed(why);
+  try {
+    writer_.finish();
+  } catch (const std::exception&) {
+    // Then the file ends as if the program had been killed.
   }
 }
 
@@ -100,16 +122,13 @@ void Recording::stop() {
   thread_.join();
   cycle();
   const std::lock_guard lock(mutex_);
-  if (failure_.empty()) {
-    collector_.pause();
-    const int64_t endNs = collector_.nowNs();
-    collector_.drain(true, [this](Event event) { recorder_.add(std::move(event)); });
-    recorder_.finish(endNs);
-    if (options_.watch) options_.watch(recorder_.live());
-    writer_.finish();
-  } else {
-    throw InputError(failure_);
-  }
+  if (!failure_.empty()) throw InputError(failure_);
+  collector_.pause();
+  const int64_t endNs = collector_.nowNs();
+  collector_.drain(true, [this](Event event) { recorder_.add(std::move(event)); });
+  recorder_.finish(endNs);
+  if (options_.watch) options_.watch(recorder_.live());
+  writer_.finish();
 }
 
 void listenToRanges(const Cupti& cupti) { setenv("NVTX_INJECTION64_PATH", cupti.path.c_str(), 0); }

@@ -22,10 +22,13 @@ struct RecordingOptions {
   std::vector<std::pair<std::string, std::string>> meta;
   /// Told about ten times a second, on the recording's thread; may be empty.
   std::function<void(const LiveBytes& live)> watch;
+  /// Told why, once, when nothing more can be recorded; may be empty.
+  std::function<void(const std::string& why)> failed;
 };
 
 /// This process's GPU work and memory, written to a file while it happens. What happened is safe in the file a third of
-/// a second later.
+/// a second later, or when work that was running then has ended; frees in a stream's order when their stream is used
+/// again, or five seconds later.
 class Recording {
  public:
   /// Throws DeviceError when CUPTI cannot collect here, InputError when the file cannot be written.
@@ -43,6 +46,8 @@ class Recording {
  private:
   void run();
   void cycle();
+  void sampleClocks();
+  void fail(const std::string& why);
 
   RecordingOptions options_;
   Collector collector_;

@@ -128,12 +128,9 @@ int run(Options& options, std::ostream& out) {
   const Plan plan = buildPlan(source.layer, routing, System::parse(options.system));
   options.where.check();
   if (!options.where.onCuda()) checkHostMemory(plan);
+  if (!options.trace.empty()) expectFolderOf(options.trace);
   const InterruptWatch watch;
   const ProfiledRun profiled = options.where.profile(plan, routing);
-  if (!options.trace.empty()) {
-    writeTrace(profiled.trace, options.trace);
-    std::cerr << fmt::format("wrote {}\n", options.trace);
-  }
   options.output.emit(
       {recordOf(plan, profiled, options.where)},
       [&](bool markdown) {
@@ -142,7 +139,11 @@ int run(Options& options, std::ostream& out) {
                textOf(profiled.comparison, profiled.trace, markdown);
       },
       out);
-  InterruptWatch::check();
+  if (!options.trace.empty()) {
+    writeTrace(profiled.trace, options.trace);
+    std::cerr << fmt::format("wrote {}\n", options.trace);
+  }
+  if (profiled.interrupted) throw Interrupted();
   return 0;
 }
 

@@ -67,6 +67,8 @@ ProcessStatus* StatusPage::join(int32_t pid) {
   return &page_->processes[place];
 }
 
+size_t StatusPage::turnedAway() const { return page_->joined.load() - size(); }
+
 size_t StatusPage::size() const { return std::min<size_t>(page_->joined.load(), kMostProcesses); }
 
 }  // namespace moeblaze::profiler

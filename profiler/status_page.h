@@ -35,8 +35,10 @@ class StatusPage {
   const std::string& file() const { return file_; }
   /// A place for the process `pid`; null when all are taken.
   ProcessStatus* join(int32_t pid);
-  /// How many processes have joined.
+  /// How many processes have joined and found a place.
   size_t size() const;
+  /// How many came when all places were taken.
+  size_t turnedAway() const;
   const ProcessStatus& operator[](size_t i) const { return page_->processes[i]; }
 
  private:

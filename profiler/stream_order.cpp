@@ -41,7 +41,7 @@ void StreamOrder::settle(int64_t givenUpNs, int64_t toldNs) {
       const Call& call = stream.calls.front();
       const bool known = stream.latestWork > call.number;
       if (!known && call.timeNs >= givenUpNs) break;
-      if (!known) stream.givenUp = call.number;
+      stream.givenUp = std::max(stream.givenUp, call.number);
       const int64_t timeNs = timeOf(stream, call);
       const Dated dated = std::move(stream.calls.front().dated);
       stream.calls.pop_front();

@@ -37,7 +37,7 @@ class StreamOrder {
   struct Stream {
     uint64_t latest = 0;  ///< number last seen; numbers have 32 bits and start over
     uint64_t latestWork = 0;
-    uint64_t givenUp = 0;                   ///< number of the last call dated without knowing
+    uint64_t givenUp = 0;                   ///< number of the last call dated
     int64_t doneNs = 0;                     ///< end of all work that calls were compared with
     std::multimap<uint64_t, int64_t> ends;  ///< of other work, by number
     std::deque<Call> calls;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <iostream>
 #include <memory>
 
@@ -114,23 +115,31 @@ std::string textOf(const std::vector<Record>& rows, const WhereOptions& where, b
                    markdown);
 }
 
-/// Runs every case, until interrupted; rows worst first.
-std::vector<Record> measure(const std::vector<Case>& cases, const WhereOptions& where) {
+/// What was measured, worst first, and what ended it early.
+struct Measured {
   std::vector<Record> rows;
-  for (const Case& it : cases) {
-    if (InterruptWatch::requested()) {
-      std::cerr << fmt::format("stopping; {} of {} were measured\n", rows.size(), cases.size());
-      break;
+  std::exception_ptr failure;
+};
+
+Measured measure(const std::vector<Case>& cases, const WhereOptions& where) {
+  Measured measured;
+  try {
+    for (const Case& it : cases) {
+      const ProfiledRun run = where.profile(it.plan, it.routing);
+      measured.rows.push_back(rowOf(it.plan, run.comparison));
+      if (run.interrupted) throw Interrupted();
     }
-    if (!where.onCuda()) checkHostMemory(it.plan);
-    rows.push_back(rowOf(it.plan, where.profile(it.plan, it.routing).comparison));
+  } catch (...) {
+    measured.failure = std::current_exception();
+    std::cerr << fmt::format("stopping; {} of {} were measured\n", measured.rows.size(), cases.size());
   }
-  std::ranges::stable_sort(rows, [](const Record& a, const Record& b) { return badness(a) > badness(b); });
-  return rows;
+  std::ranges::stable_sort(measured.rows, [](const Record& a, const Record& b) { return badness(a) > badness(b); });
+  return measured;
 }
 
 int run(Options& options, std::ostream& out) {
   options.output.format();
+  if (!options.output.file.empty()) expectFolderOf(options.output.file);
   const double mostBytes = parsePercent("--tolerance-bytes", options.toleranceBytes);
   const double mostTime =
       options.toleranceTime.empty() ? kMostPercent : parsePercent("--tolerance-time", options.toleranceTime);
@@ -138,14 +147,18 @@ int run(Options& options, std::ostream& out) {
   options.where.check();
   if (!options.toleranceTime.empty() && !options.where.machine())
     throw InputError("--tolerance-time needs a prediction; give --gpu");
+  if (!options.where.onCuda())
+    for (const Case& it : cases) checkHostMemory(it.plan);
   const InterruptWatch watch;
-  const std::vector<Record> rows = measure(cases, options.where);
+  const Measured measured = measure(cases, options.where);
+  if (measured.rows.empty() && measured.failure) std::rethrow_exception(measured.failure);
   options.output.emit(
-      rows, [&](bool markdown) { return textOf(rows, options.where, markdown); }, out);
-  InterruptWatch::check();
-  const int64_t past = std::ranges::count_if(
-      rows, [&](const Record& row) { return badness(row).first > mostBytes || badness(row).second > mostTime; });
-  if (past > 0) std::cerr << fmt::format("{} of {} rows are past a tolerance\n", past, rows.size());
+      measured.rows, [&](bool markdown) { return textOf(measured.rows, options.where, markdown); }, out);
+  if (measured.failure) std::rethrow_exception(measured.failure);
+  const int64_t past = std::ranges::count_if(measured.rows, [&](const Record& row) {
+    return badness(row).first > mostBytes || badness(row).second > mostTime;
+  });
+  if (past > 0) std::cerr << fmt::format("{} of {} rows are past a tolerance\n", past, measured.rows.size());
   return past > 0 ? 1 : 0;
 }
 

@@ -44,6 +44,22 @@ TEST(ActivityBuffersTest, AreZeroedAgainAndKeepTheirOrder) {
   buffers.drain([](uint8_t*, size_t) { ADD_FAILURE() << "empty buffers are not read"; });
 }
 
+TEST(ActivityBuffersTest, KnowSinceWhenOneIsOut) {
+  ActivityBuffers buffers;
+  EXPECT_EQ(buffers.oldestOutNs(), INT64_MAX);
+  uint8_t* const first = buffers.request();
+  const int64_t since = buffers.oldestOutNs();
+  EXPECT_LT(since, INT64_MAX);
+  uint8_t* const second = buffers.request();
+  EXPECT_EQ(buffers.oldestOutNs(), since);
+  buffers.complete(first, 0);
+  EXPECT_GE(buffers.oldestOutNs(), since);
+  EXPECT_LT(buffers.oldestOutNs(), INT64_MAX);
+  buffers.complete(second, 0);
+  EXPECT_EQ(buffers.oldestOutNs(), INT64_MAX);
+  buffers.drain([](uint8_t*, size_t) {});
+}
+
 TEST(ActivityBuffersTest, RunOutAndSaySo) {
   ActivityBuffers buffers;
   std::set<uint8_t*> out;
@@ -82,8 +98,10 @@ TEST(StatusPageTest, IsFullAtSomeTimeAndGoesWithItsOwner) {
     StatusPage page = StatusPage::create();
     file = page.file();
     for (size_t i = 0; i < StatusPage::kMostProcesses; ++i) ASSERT_NE(page.join(1), nullptr);
+    EXPECT_EQ(page.turnedAway(), 0u);
     EXPECT_EQ(page.join(1), nullptr);
     EXPECT_EQ(page.size(), StatusPage::kMostProcesses);
+    EXPECT_EQ(page.turnedAway(), 1u);
   }
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_THROW(StatusPage::open(file), InputError);
@@ -147,6 +165,14 @@ TEST(LaunchTest, AProgramThatDoesNotExistIsNamed) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("/no/such/program: cannot be started: No such file"));
   }
+}
+
+TEST(LaunchTest, EndsWhereChildrenWereToBeForgotten) {
+  const auto before = signal(SIGCHLD, SIG_IGN);
+  const Ended ended = launch(
+      {"sh", "-c", "exit 3"}, [](int32_t) { return std::vector<std::string>{}; }, [] {});
+  EXPECT_EQ(signal(SIGCHLD, before), SIG_IGN);
+  EXPECT_EQ(ended.status, 3);
 }
 
 TEST(LaunchTest, ARequestToTerminateIsPassedOn) {

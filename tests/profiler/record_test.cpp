@@ -51,7 +51,7 @@ class RecordTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  static std::string program() {
+  static std::string recordedProgram() {
     return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "recorded_program").string();
   }
   std::string file() const { return (folder_ / "run.mbtrace").string(); }
@@ -59,7 +59,7 @@ class RecordTest : public ::testing::Test {
   int record(const std::string& what, std::vector<std::string> options = {}) {
     std::vector<std::string> words{"moeblaze-prof", "record", "-o", file()};
     words.insert(words.end(), options.begin(), options.end());
-    for (const std::string& word : {std::string("--"), program(), what}) words.push_back(word);
+    for (const std::string& word : {std::string("--"), recordedProgram(), what}) words.push_back(word);
     std::vector<const char*> argv;
     for (const std::string& word : words) argv.push_back(word.c_str());
     std::ostringstream out, err;
@@ -98,6 +98,16 @@ TEST_F(RecordTest, TwoThreadsAtOnce) {
   EXPECT_EQ(curve.points().back().bytes, 256);
 }
 
+TEST_F(RecordTest, AFreeToldLongBeforeItsAllocationIsMatched) {
+  ASSERT_EQ(record("handed-over"), 0);
+  const Trace trace = readTrace(file());
+  EXPECT_THAT(trace.losses, IsEmpty());
+  const auto blocks = ofBytes(trace, 2 << 20);
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_FALSE(blocks.front().older);
+  EXPECT_NE(blocks.front().freeNs, kNever);
+}
+
 TEST_F(RecordTest, AForkIsLeftAloneAndAChildProgramHasAFileOfItsOwn) {
   ASSERT_EQ(record("forks"), 0);
   const Trace trace = readTrace(file());
@@ -126,14 +136,15 @@ TEST_F(RecordTest, AKilledProgramLosesAtMostHalfASecond) {
   FILE* const output = fdopen(pipeEnds[0], "r");
   const auto start = std::chrono::steady_clock::now();
   int before = 0, told = 0;  // half a second before the end, and at the end
-  for (int i = 0; std::fscanf(output, "%d", &i) == 1;) {
+  pid_t program = 0;
+  for (int i = 0; std::fscanf(output, "%d %d", &i, &program) == 2;) {
     const auto passed = std::chrono::steady_clock::now() - start;
     told = i;
     if (passed < std::chrono::milliseconds(3000)) before = i;
     if (passed > std::chrono::milliseconds(3500)) break;
   }
   ASSERT_GT(told, 100);
-  ASSERT_EQ(std::system("pkill -9 -f '[r]ecorded_program forever'"), 0);
+  ASSERT_EQ(kill(program, SIGKILL), 0);
   int status = 0;
   waitpid(recorder, &status, 0);
   fclose(output);

@@ -43,6 +43,20 @@ void threads() {
   other.join();
 }
 
+/// One thread allocates behind a kernel of some 500 ms, so that what is told of it is held back; another frees at once.
+void handedOver() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  take(256);
+  spin<<<1, 1, 0, stream>>>(900'000'000);
+  void* block = take(2 << 20);
+  std::thread([&] {
+    usleep(20'000);
+    check(cudaFree(block), "cudaFree");
+  }).join();
+  check(cudaStreamSynchronize(stream), "synchronize");
+}
+
 /// A child of a fork ends at once, through exit handlers; then another program that uses the GPU.
 void forks(const char* self) {
   take(5 << 20);
@@ -55,11 +69,11 @@ void forks(const char* self) {
   check(std::system((std::string(self) + " child").c_str()), "child");
 }
 
-/// A MiB every 5 ms; the number so far on standard output.
+/// A MiB every 5 ms; the number so far, and the process's, on standard output.
 void forever() {
   for (int i = 1;; ++i) {
     take(1 << 20);
-    std::printf("%d\n", i);
+    std::printf("%d %d\n", i, getpid());
     std::fflush(stdout);
     usleep(5000);
   }
@@ -113,6 +127,7 @@ void streams() {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "threads") threads();
+  if (what == "handed-over") handedOver();
   if (what == "forks") forks(argv[0]);
   if (what == "child") take(3 << 20);
   if (what == "forever") forever();

@@ -21,7 +21,11 @@ class RecorderTest : public ::testing::Test {
   ~RecorderTest() override { std::filesystem::remove(file_); }
 
   EventRecorder& recorder() { return *recorder_; }
-  void make(RecorderOptions options = {}) { recorder_.emplace(*writer_, clock_, std::move(options)); }
+  void make(RecorderOptions options = {}, BoundedWriter::Limits limits = {}) {
+    recorder_.emplace(*writer_, clock_, std::move(options), limits);
+  }
+  /// What another program reads while the recording goes on.
+  Trace soFar() const { return readTrace(file_); }
   Trace finish(int64_t endNs = 1'000'000'000) {
     recorder_->finish(kStart + endNs);
     recorder_.reset();
@@ -126,6 +130,7 @@ TEST_F(RecorderTest, LossesAreInTheFileBeforeItIsFinished) {
   make();
   recorder().add(LostEvent{"records CUPTI dropped", 3});
   recorder().settle(kStart + 100);
+  EXPECT_THAT(lossesOf(soFar()), ::testing::ElementsAre("3 records CUPTI dropped"));
   recorder().add(LostEvent{"records CUPTI dropped", 2});
   recorder().settle(kStart + 200);
   EXPECT_THAT(lossesOf(finish()), ::testing::ElementsAre("5 records CUPTI dropped"));
@@ -221,6 +226,63 @@ TEST_F(RecorderTest, MappedMemoryGoesWithItsLastMappingOrHandle) {
   EXPECT_EQ(trace.allocations[0].freeNs, 50);
 }
 
+TEST_F(RecorderTest, ARangeUnmappedAtOnceLetsGoOfEveryHandle) {
+  make();
+  for (uint64_t i = 0; i < 2; ++i) {
+    recorder().add(mapping(MappingOp::create, 1 + i, 0, 10));
+    recorder().add(mapping(MappingOp::map, 1 + i, 0x1000 + 4096 * i, 20));
+    recorder().add(mapping(MappingOp::release, 1 + i, 0, 30));
+  }
+  MappingEvent range = mapping(MappingOp::unmap, 0, 0x1000, 40);
+  range.bytes = 2 * 4096;
+  recorder().add(range);
+  recorder().add(take(0x2000, 512, 50));
+  const Trace trace = finish();
+  ASSERT_THAT(trace.allocations, SizeIs(3));
+  EXPECT_EQ(trace.allocations[0].freeNs, 40);
+  EXPECT_EQ(trace.allocations[1].freeNs, 40);
+  EXPECT_EQ(trace.allocations[2].bytes, 512);
+}
+
+TEST_F(RecorderTest, MemoryIsFoundByItsAddressWhateverDeviceIsCurrent) {
+  make();
+  recorder().add(take(0x100, 64, 10));
+  MemoryEvent elsewhere = giveBack(0x100, 64, 20);
+  elsewhere.device = 1;
+  recorder().add(elsewhere);
+  const Trace trace = finish();
+  ASSERT_THAT(trace.allocations, SizeIs(1));
+  EXPECT_EQ(trace.allocations[0].freeNs, 20);
+  EXPECT_THAT(trace.losses, IsEmpty());
+}
+
+TEST_F(RecorderTest, WhatAFileDoesNotHoldIsCountedAndTheRestGoesOn) {
+  make({}, {.allocations = 2, .spans = 1, .tracks = 1, .textBytes = 8});
+  for (int64_t i = 0; i < 3; ++i) {
+    recorder().add(take(0x100 + 0x100 * i, 64, 10 + i));
+    recorder().add(kernel(20 + i, 30 + i, 5, 7 + static_cast<uint32_t>(i)));
+  }
+  for (int64_t i = 2; i >= 0; --i) recorder().add(giveBack(0x100 + 0x100 * i, 64, 50));
+  recorder().add(RangeEvent{RangeEdge::instant, kStart + 30, 3, 6, "a name beyond eight bytes", ""});
+  const Trace trace = finish();
+  ASSERT_THAT(trace.allocations, SizeIs(2));
+  for (const Allocation& allocation : trace.allocations) EXPECT_EQ(allocation.freeNs, 50);
+  EXPECT_THAT(trace.spans, SizeIs(1));
+  EXPECT_THAT(lossesOf(trace), ::testing::ElementsAre("1 allocations beyond what a file holds",
+                                                      "3 kernels, copies and ranges beyond what a file holds"));
+}
+
+TEST_F(RecorderTest, WhenTracksRunOutStreamsShareOne) {
+  make({}, {.tracks = 2});
+  for (uint32_t stream = 1; stream <= 4; ++stream) recorder().add(kernel(20, 30, stream, stream));
+  const Trace trace = finish();
+  EXPECT_THAT(trace.spans, SizeIs(4));
+  std::vector<std::string> names;
+  for (const Track& track : trace.tracks) names.push_back(track.name);
+  EXPECT_THAT(
+      names, ::testing::ElementsAre("GPU 0 stream 1 kernels", "GPU 0 stream 2 kernels", "GPU 0 other streams kernels"));
+}
+
 TEST_F(RecorderTest, MappedMemoryIsCountedOnce) {
   make();
   recorder().add(mapping(MappingOp::create, 1, 0, 10));
@@ -268,7 +330,7 @@ TEST_F(RecorderTest, PoolsAreCounters) {
 TEST_F(RecorderTest, LiveBytesAreTheDevicesAlone) {
   make();
   recorder().add(take(0x100, 1000, 10));
-  MemoryEvent pinned = take(0x100, 500, 11);
+  MemoryEvent pinned = take(0x900, 500, 11);
   pinned.kind = MemoryKind::pinned;
   recorder().add(pinned);
   recorder().add(take(0x200, 300, 12));
@@ -288,6 +350,13 @@ TEST(RecordingClockTest, StepsOfTheWallClockAreEvenedOut) {
   EXPECT_EQ(clock.steps(), 1);
   EXPECT_EQ(clock.at(9'000'000'000), 2'000'000'000);
   EXPECT_EQ(clock.at(1'500'000'000), 500'000'000);
+}
+
+TEST(RecordingClockTest, AStepBackMakesTheRepeatedTimesTheNewOnes) {
+  RecordingClock clock(10'000'000'000, 0);
+  clock.sample(6'000'000'000, 1'000'000'000);  // set back by 5 s
+  EXPECT_EQ(clock.steps(), 1);
+  EXPECT_EQ(clock.at(6'500'000'000), 1'500'000'000);
 }
 
 TEST(StreamOrderTest, NumbersThatStartOverStayInOrder) {

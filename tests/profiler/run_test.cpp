@@ -1,10 +1,14 @@
 // `run` and `validate` on the host, and what they compare.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "core/command_options.h"
 #include "profiler/commands.h"
@@ -212,6 +216,74 @@ TEST(RunCommand, WrongInputIsNamed) {
   EXPECT_EQ(
       prof({"bench", "conf1", "--only", "half"}).status == 2 || prof({"bench", "conf1", "--only", "half"}).status == 3,
       true);
+}
+
+/// A Ctrl-C after a while.
+class InterruptAfter {
+ public:
+  explicit InterruptAfter(std::chrono::milliseconds wait)
+      : thread_([wait] {
+          std::this_thread::sleep_for(wait);
+          kill(getpid(), SIGINT);
+        }) {}
+  ~InterruptAfter() { thread_.join(); }
+
+ private:
+  std::thread thread_;
+};
+
+TEST(RunCommand, ACtrlCLeavesWhatWasMeasured) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("interrupt_test." + std::to_string(getpid()) + ".mbtrace")).string();
+  Ran ran;
+  {
+    const InterruptAfter interrupt(std::chrono::milliseconds(1500));
+    ran = prof({"run", "conf1", "--tokens", "16", "--backend", "host", "--steps", "10000", "--format", "json", "-o",
+                file.c_str()});
+  }
+  EXPECT_EQ(ran.status, 130) << ran.err;
+  const auto record = nlohmann::json::parse(ran.out).at(0);
+  EXPECT_GE(record.at("iterations"), 1);
+  EXPECT_LT(record.at("iterations"), 10000);
+  EXPECT_EQ(record.at("worst_difference_bytes"), 0);
+  EXPECT_FALSE(readTrace(file).allocations.empty());
+  std::filesystem::remove(file);
+}
+
+TEST(ValidateCommand, ACtrlCLeavesTheRowsThatWereMeasured) {
+  Ran ran;
+  {
+    const InterruptAfter interrupt(std::chrono::milliseconds(2500));
+    ran = prof({"validate", "conf1", "--tokens", "16", "--systems", "moeblaze,megablocks", "--backend", "host",
+                "--steps", "10000", "--format", "json"});
+  }
+  EXPECT_EQ(ran.status, 130) << ran.err;
+  EXPECT_EQ(nlohmann::json::parse(ran.out).size(), 1u);
+}
+
+TEST(RecordCommand, HandsTheProgramItsWordsAsTheyAre) {
+  const auto folder = std::filesystem::temp_directory_path() / ("record_words." + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string script = "printf '<%s>' \"$@\" > " + (folder / "words").string() + "; exit 5";
+  const Ran ran = prof({"record", "-o", (folder / "x.mbtrace").c_str(), "--", "sh", "-c", script.c_str(), "x", "[1,2]",
+                        "plain,3", "", "[]", "--", "--help"});
+  std::ifstream in(folder / "words");
+  const std::string words((std::istreambuf_iterator<char>(in)), {});
+  std::filesystem::remove_all(folder);
+  if (ran.status == 3) GTEST_SKIP() << "this build cannot record";
+  EXPECT_EQ(ran.status, 5) << ran.err;
+  EXPECT_EQ(words, "<[1,2]><plain,3><><[]><--><--help>");
+}
+
+TEST(RecordCommand, LeavesWhatIsThereAlone) {
+  const auto file = std::filesystem::temp_directory_path() / ("record_kept." + std::to_string(getpid()) + ".mbtrace");
+  std::ofstream(file) << "kept";
+  const Ran ran = prof({"record", "-o", file.c_str(), "--", "/no/such/program"});
+  EXPECT_TRUE(ran.status == 2 || ran.status == 3) << ran.err;
+  EXPECT_EQ(std::filesystem::file_size(file), 4u);
+  std::filesystem::remove(file);
+  EXPECT_NE(prof({"record", "-o", "/dev/null", "--", "true"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
 TEST(ValidateCommand, RowsAreWithinToleranceOnTheHost) {
