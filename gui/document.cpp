@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "gui/timeline/span_order.h"
 #include "traces/figures.h"
 
 namespace moeblaze::gui {
@@ -48,6 +49,7 @@ void Document::findTracks() {
     if (hasAllocations[i] && isMemory) memoryTracks_.push_back(static_cast<TrackId>(i));
     if (hasSpans[i]) spanTracks_.push_back(static_cast<TrackId>(i));
   }
+  sortBySpanContent(*trace_, spanTracks_);
 }
 
 /// A plan's spans are its Steps; a recording's may be kernels that ran for one.
@@ -55,7 +57,7 @@ void Document::findStepNames() {
   for (const bool planned : {true, false})
     for (const Span& span : trace_->spans) {
       if (span.step == StepId::none || span.track == TrackId::none) continue;
-      if ((trace_->tracks[index(span.track)].kind == TrackKind::planned) != planned) continue;
+      if (isPlanned(*trace_, span.track) != planned) continue;
       if (index(span.step) >= stepNames_.size()) stepNames_.resize(index(span.step) + 1);
       if (stepNames_[index(span.step)] == StringId::empty) stepNames_[index(span.step)] = span.name;
     }
@@ -73,7 +75,12 @@ void Document::findBounds() {
     startNs = std::min(startNs, events->times().front());
     endNs = std::max(endNs, events->times().back());
   }
+  const bool hasMemory = startNs <= endNs;
+  std::vector<bool> counts(trace_->tracks.size(), true);
+  for (const TrackId track : spanTracks_)
+    counts[index(track)] = !hasMemory || spanContent(trace_->tracks[index(track)]) != SpanContent::overhead;
   for (const Span& span : trace_->spans) {
+    if (span.track == TrackId::none || !counts[index(span.track)]) continue;
     startNs = std::min(startNs, span.startNs);
     endNs = std::max(endNs, span.startNs + span.durationNs);
   }

@@ -31,11 +31,12 @@ class Document {
   const std::string& path() const { return path_; }
   const std::string& title() const { return title_; }
 
-  /// Everything that has a time, with a little room; never empty.
+  /// Everything that has a time, with a little room; never empty. What recording cost before and after is left out
+  /// where there is memory to see.
   const TimeWindow& bounds() const { return bounds_; }
   /// Planned and observed tracks that have allocations, in order.
   std::span<const TrackId> memoryTracks() const { return memoryTracks_; }
-  /// Tracks that have spans, in order.
+  /// Tracks that have spans, in the order of their lanes: planned Steps first, what recording cost last.
   std::span<const TrackId> spanTracks() const { return spanTracks_; }
   /// The memory track to show first; TrackId::none when there is none.
   TrackId mainTrack() const { return mainTrack_; }

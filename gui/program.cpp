@@ -19,7 +19,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::string exported, view = "timeline", size = "1600x900", benchmark;
-  bool json = false, whatIf = false;
+  bool json = false, whatIf = false, allPanes = false;
 };
 
 bool hasDisplay() {
@@ -58,13 +58,14 @@ void addOptions(CLI::App& app, Options& options) {
       ->type_name("VIEW");
   app.add_option("--size", options.size, "Of the picture")->capture_default_str()->type_name("WxH");
   app.add_option("--benchmark", options.benchmark, "Measure opening, zooming and panning FILE")->type_name("FILE");
+  app.add_flag("--all-panes", options.allPanes, "The benchmark with allocations and addresses shown too");
   app.add_flag("--json", options.json, "The benchmark as JSON");
   addVersion(app);
 }
 
 void measure(const Options& options, std::ostream& out) {
   const auto application = makeApplication(false);
-  const BenchmarkResult result = runBenchmark(options.benchmark);
+  const BenchmarkResult result = runBenchmark(options.benchmark, options.allPanes);
   out << (options.json ? jsonText({toRecord(result)}) : toText(result));
 }
 

@@ -76,7 +76,7 @@ void travel(TimelineView& view, ViewState& state, BenchmarkResult& result) {
 
 }  // namespace
 
-BenchmarkResult runBenchmark(const std::string& path) {
+BenchmarkResult runBenchmark(const std::string& path, bool allPanes) {
   BenchmarkResult result;
   result.file = path;
   QElapsedTimer timer;
@@ -91,6 +91,8 @@ BenchmarkResult runBenchmark(const std::string& path) {
   result.firstFrameMs = untilDrawn(view, [&] { state.setDocument(document); });
   if (state.view().track != TrackId::none)
     result.events = static_cast<int64_t>(document->events(state.view().track)->size());
+  for (const Pane pane : {Pane::stack, Pane::addresses})
+    if (allPanes) untilDrawn(view, [&] { state.setPaneVisible(pane, true); });
   travel(view, state, result);
   result.rssBytes = memoryOf("VmRSS");
   result.peakRssBytes = memoryOf("VmHWM");

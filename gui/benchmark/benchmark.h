@@ -20,8 +20,9 @@ struct BenchmarkResult {
   std::vector<double> paintMs;  ///< by move: how long the window did nothing else
 };
 
-/// Opens `path` and zooms and pans over it in a window 1920 pixels wide; needs a QApplication. Throws InputError.
-BenchmarkResult runBenchmark(const std::string& path);
+/// Opens `path` and zooms and pans over it in a window 1920 pixels wide, which shows the panes that it would at first
+/// or all of them; needs a QApplication. Throws InputError.
+BenchmarkResult runBenchmark(const std::string& path, bool allPanes = false);
 
 /// The flat object that is printed.
 Record toRecord(const BenchmarkResult& result);

@@ -43,8 +43,8 @@ class Plot {
       painter_.drawLine(QPointF(area_.left(), y(at)), QPointF(area_.right(), y(at)));
       painter_.setPen(palette_.color(QPalette::Text));
       const QString text = tickText(static_cast<int64_t>(at));
-      painter_.drawText(QRectF(area_.left() - kMargin, y(at) - 10, kMargin - 6, 20), Qt::AlignRight | Qt::AlignVCenter,
-                        text);
+      const double top = std::clamp(y(at) - 10, area_.top() - 2.0, std::max(area_.top() - 2.0, area_.bottom() - 17.0));
+      painter_.drawText(QRectF(area_.left() - kMargin, top, kMargin - 6, 20), Qt::AlignRight | Qt::AlignVCenter, text);
     }
   }
 

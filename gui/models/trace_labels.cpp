@@ -6,6 +6,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "gui/timeline/span_order.h"
+
 namespace moeblaze::gui {
 namespace {
 
@@ -59,8 +61,11 @@ void TraceLabels::addSteps() {
     return steps[key];
   };
   for (const Allocation& allocation : trace_->allocations) labelOf(allocation.step);
-  for (const Span& span : trace_->spans)
-    if (span.step != StepId::none && labelOf(span.step).empty()) labelOf(span.step) = trace_->strings[span.name];
+  for (const bool planned : {true, false})  // a plan's spans are its Steps; others may be kernels that ran for one
+    for (const Span& span : trace_->spans) {
+      if (span.step == StepId::none || !labelOf(span.step).empty()) continue;
+      if (isPlanned(*trace_, span.track) == planned) labelOf(span.step) = trace_->strings[span.name];
+    }
   for (size_t key = 1; key < steps.size(); ++key)
     if (steps[key].empty()) steps[key] = fmt::format("Step {}", key - 1);
 }

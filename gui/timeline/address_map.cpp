@@ -87,11 +87,13 @@ AddressMap::AddressMap(std::shared_ptr<const LifetimeIndex> lifetimes, const Mem
   Filler(*this, events).run(progress);
 }
 
-std::vector<AddressBox> AddressMap::boxes(const TimeScale& scale, double height, size_t limit) const {
+std::vector<AddressBox> AddressMap::boxes(const TimeScale& scale, double height,
+                                          std::span<const uint32_t> allocations) const {
   std::vector<AddressBox> boxes;
   if (empty()) return boxes;
   const double pixelsPerByte = height / static_cast<double>(space_.size());
-  for (uint32_t i : lifetimes_->largest(scale.window(), limit)) {
+  boxes.reserve(allocations.size());
+  for (uint32_t i : allocations) {
     const Allocation& allocation = lifetimes_->trace().allocations[i];
     const std::optional<uint64_t> offset = allocation.address == 0 ? std::nullopt : space_.offsetOf(allocation.address);
     if (!offset) continue;

@@ -54,11 +54,9 @@ class AddressMap {
   /// True when no allocation has an address.
   bool empty() const { return space_.size() == 0; }
 
-  /// Boxes of what lived in the window; at most `limit`, those with the most bytes × time.
-  std::vector<AddressBox> boxes(const TimeScale& scale, double height, size_t limit) const;
-
-  /// How many those would be without a limit.
-  size_t alive(const TimeWindow& window) const { return lifetimes_->count(window); }
+  const LifetimeIndex& lifetimes() const { return *lifetimes_; }
+  /// Boxes of those of some allocations that have an address, in their order.
+  std::vector<AddressBox> boxes(const TimeScale& scale, double height, std::span<const uint32_t> allocations) const;
 
   /// How full the axis was, for windows with too many boxes: kRows rows (low addresses first) of bins() each, over
   /// fillWindow(); 0 empty to 255 full.

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "gui/timeline/span_order.h"
+
 namespace moeblaze::gui {
 namespace {
 
@@ -25,11 +27,13 @@ size_t keyCount(const Trace& trace, CategoryMode mode) {
   return static_cast<size_t>(steps) + 2;
 }
 
-/// What Steps are called; spans tell.
+/// What Steps are called; spans tell, planned ones rather than kernels that ran for them.
 std::string stepName(const Trace& trace, int32_t step) {
   if (step < 0) return "no step";
-  for (const Span& span : trace.spans)
-    if (static_cast<int32_t>(span.step) == step) return trace.strings[span.name];
+  for (const bool planned : {true, false})
+    for (const Span& span : trace.spans)
+      if (static_cast<int32_t>(span.step) == step && isPlanned(trace, span.track) == planned)
+        return trace.strings[span.name];
   return fmt::format("step {}", step);
 }
 

@@ -13,8 +13,7 @@
 namespace moeblaze::gui {
 
 /// One track's allocations in the order they were made, found by when they lived; those that ended when they began are
-/// left out. Immutable and safe to share between
-/// threads.
+/// left out. Immutable and safe to share between threads.
 class LifetimeIndex {
  public:
   LifetimeIndex(std::shared_ptr<const Trace> trace, TrackId track, const Progress& progress = {});
@@ -29,6 +28,13 @@ class LifetimeIndex {
   size_t count(const TimeWindow& window) const;
   /// At most `count` of them: those with the most bytes × time alive within the window, in the order they were made.
   std::vector<uint32_t> largest(const TimeWindow& window, size_t count) const;
+
+  /// What a picture of a window shows.
+  struct InWindow {
+    std::vector<uint32_t> largest;
+    size_t alive = 0;  ///< with those that are not among them
+  };
+  InWindow inWindow(const TimeWindow& window, size_t most) const { return {largest(window, most), count(window)}; }
 
  private:
   static constexpr size_t kBucket = 64, kFanOut = 4;

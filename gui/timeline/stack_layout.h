@@ -24,7 +24,7 @@ struct StackPolygon {
 /// What was alive, allocation on allocation in the order they were made, at the instant of each column's maximum: its
 /// height is that of the bands.
 struct StackLayout {
-  static constexpr size_t kMostAllocations = 5000;
+  static constexpr size_t kMostAllocations = 3000;
 
   std::vector<StackPolygon> polygons;  ///< lowest first
   std::vector<int64_t> otherBytes;     ///< by column: those without a polygon, on top of the others
@@ -35,5 +35,8 @@ struct StackLayout {
 /// Steps of less than `leastStepBytes` wait until they have added up: nobody would see them.
 StackLayout layOutStack(const LifetimeIndex& lifetimes, const TimeScale& scale, std::span<const MemoryColumn> columns,
                         int64_t leastStepBytes = 1, size_t most = StackLayout::kMostAllocations);
+/// The same of those already found.
+StackLayout layOutStack(const LifetimeIndex& lifetimes, const LifetimeIndex::InWindow& found,
+                        std::span<const MemoryColumn> columns, int64_t leastStepBytes);
 
 }  // namespace moeblaze::gui

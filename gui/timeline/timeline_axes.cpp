@@ -1,5 +1,7 @@
 #include <QFontMetricsF>
+#include <QImage>
 #include <QLocale>
+#include <QPaintEngine>
 #include <cmath>
 
 #include "gui/timeline/timeline_canvas.h"
@@ -40,12 +42,7 @@ class AxisPainter {
  private:
   void paintBody(const TimelineLayout::Area& area) {
     painter_.fillRect(QRect(0, area.body.top(), TimelineLayout::kLabels, area.body.height()), theme_.surface());
-    painter_.setPen(theme_.grid());
-    if (area.pane != Pane::spans)
-      for (const Tick& tick : canvas_.scale().ticks(kTicksApart)) {
-        const double x = crisp(canvas_.xOf(tick.at));
-        painter_.drawLine(QPointF(x, area.body.top()), QPointF(x, area.body.bottom() + 1));
-      }
+    if (area.pane != Pane::spans) paintTimeGrid(area.body);
     const TimelineFrame* frame = canvas_.frame;
     if (!frame || !frame->has(area.pane)) {
       const std::string note = frame ? frame->notes[static_cast<size_t>(area.pane)] : std::string();
@@ -60,12 +57,37 @@ class AxisPainter {
     }
   }
 
+  void paintTimeGrid(const QRect& body) {
+    const QImage strip = gridStrip({1, body.height()});
+    for (const Tick& tick : canvas_.scale().ticks(kTicksApart)) {
+      const double x = canvas_.xOf(tick.at);
+      gridLine({QPointF(crisp(x), body.top()), QPointF(crisp(x), body.bottom() + 1)}, strip);
+    }
+  }
+
+  /// A line of the grid's colour: Qt blends lines pixel by pixel, on several threads that wait for one another, which
+  /// takes longer than everything else in a frame; images it blends at once. Null where there are no pixels.
+  QImage gridStrip(const QSize& size) const {
+    if (painter_.paintEngine()->type() != QPaintEngine::Raster) return {};
+    QImage strip(size, QImage::Format_ARGB32_Premultiplied);
+    strip.fill(theme_.grid());
+    return strip;
+  }
+
+  void gridLine(const QLineF& line, const QImage& strip) {
+    painter_.setPen(theme_.grid());
+    if (strip.isNull())
+      painter_.drawLine(line);
+    else
+      painter_.drawImage(QPointF(std::floor(line.x1()), std::floor(line.y1())), strip);
+  }
+
   void paintByteAxis(const QRect& body) {
     const ByteScale scale = canvas_.bytes(body);
+    const QImage strip = gridStrip({body.width(), 1});
     for (const Tick& tick : scale.ticks(kByteTicksApart)) {
       const double y = body.top() + scale.yOf(static_cast<double>(tick.at));
-      painter_.setPen(theme_.grid());
-      painter_.drawLine(QPointF(body.left(), crisp(y)), QPointF(body.right() + 1, crisp(y)));
+      gridLine({QPointF(body.left(), crisp(y)), QPointF(body.right() + 1, crisp(y))}, strip);
       label(body, y, QString::fromStdString(tick.label));
     }
   }
@@ -83,18 +105,29 @@ class AxisPainter {
   }
 
   void paintLaneNames(const QRect& body) {
-    const QFontMetricsF metrics(painter_.font());
-    painter_.setPen(theme_.text());
     for (const TimelineFrame::Lane& lane : canvas_.frame->lanes) {
       const QString name = QString::fromStdString(canvas_.document.trace().tracks[index(lane.track)].name);
-      const QRectF box(6, body.top() + lane.firstRow * TimelineLayout::kSpanRow, TimelineLayout::kLabels - 14,
+      const QRectF box(4, body.top() + lane.firstRow * TimelineLayout::kSpanRow, TimelineLayout::kLabels - 10,
                        lane.rows * TimelineLayout::kSpanRow);
+      painter_.setPen(theme_.text());
+      painter_.setFont(lane.rows > 1 ? canvas_.font : fitting(name, box.width()));
       if (lane.rows > 1)
         painter_.drawText(box, Qt::AlignRight | Qt::AlignTop | Qt::TextWordWrap, name);
       else
         painter_.drawText(box, Qt::AlignRight | Qt::AlignVCenter,
-                          metrics.elidedText(name, Qt::ElideMiddle, box.width()));
+                          QFontMetricsF(painter_.font()).elidedText(name, Qt::ElideMiddle, box.width()));
     }
+    painter_.setFont(canvas_.font);
+  }
+
+  /// The font, smaller where that makes room for all of a text.
+  QFont fitting(const QString& text, double width) const {
+    QFont font = canvas_.font;
+    for (const double share : {0.94, 0.88, 0.82}) {
+      if (QFontMetricsF(font).horizontalAdvance(text) <= width) break;
+      font.setPointSizeF(canvas_.font.pointSizeF() * share);
+    }
+    return font;
   }
 
   /// A value of a vertical axis, kept within the body.

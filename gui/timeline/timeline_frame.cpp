@@ -1,12 +1,13 @@
 #include "gui/timeline/timeline_frame.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace moeblaze::gui {
 namespace {
 
 constexpr double kHeadroom = 1.08;
-constexpr double kLeastStep = 0.2;  // pixels
+constexpr double kLeastStep = 0.3;  // pixels
 
 bool shows(const TimelineQuery& query, Pane pane) { return query.heights[static_cast<size_t>(pane)] > 0; }
 
@@ -73,7 +74,14 @@ class FrameMaker {
         Pane::stack, [&] { return document_.readyLifetimes(track); }, [&] { return document_.lifetimes(track); });
     const double pixel = frame_.topBytes / frame_.query.heights[static_cast<size_t>(Pane::stack)];
     if (lifetimes)
-      frame_.stack = layOutStack(*lifetimes, frame_.scale, frame_.memory, static_cast<int64_t>(pixel * kLeastStep) + 1);
+      frame_.stack =
+          layOutStack(*lifetimes, inWindow(*lifetimes), frame_.memory, static_cast<int64_t>(pixel * kLeastStep) + 1);
+  }
+
+  /// Allocations of the stack and of the addresses.
+  const LifetimeIndex::InWindow& inWindow(const LifetimeIndex& lifetimes) {
+    if (!inWindow_) inWindow_ = lifetimes.inWindow(frame_.scale.window(), StackLayout::kMostAllocations);
+    return *inWindow_;
   }
 
   void addAddresses(TrackId track) {
@@ -83,8 +91,8 @@ class FrameMaker {
     if (map->empty()) return note(Pane::addresses, "No addresses were recorded for this track.");
     frame_.addresses = map;
     const double height = frame_.query.heights[static_cast<size_t>(Pane::addresses)];
-    frame_.boxes = map->boxes(frame_.scale, height, TimelineFrame::kMostBoxes);
-    frame_.hasAllBoxes = map->alive(frame_.scale.window()) <= TimelineFrame::kMostBoxes;
+    frame_.boxes = map->boxes(frame_.scale, height, inWindow(map->lifetimes()).largest);
+    frame_.hasAllBoxes = inWindow_->alive == inWindow_->largest.size();
   }
 
   void addLanes() {
@@ -100,6 +108,7 @@ class FrameMaker {
 
   const Document& document_;
   TimelineFrame frame_;
+  std::optional<LifetimeIndex::InWindow> inWindow_;
 };
 
 }  // namespace

@@ -45,8 +45,6 @@ struct TimelineFrame {
   bool has(Pane pane) const {
     return query.heights[static_cast<size_t>(pane)] > 0 && notes[static_cast<size_t>(pane)].empty();
   }
-
-  static constexpr size_t kMostBoxes = 5000;
 };
 
 TimelineFrame makeFrame(TimelineQuery query);

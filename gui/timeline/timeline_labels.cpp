@@ -72,8 +72,16 @@ class LabelPainter {
         label(body,
               {left, body.top() + (lane.firstRow + box.row) * 1.0 * TimelineLayout::kSpanRow + 1, right - left,
                TimelineLayout::kSpanRow - 2.0},
-              QString::fromStdString(shortName(name)), canvas_.theme.named(name));
+              spanText(shortName(name), right - left), canvas_.theme.named(name));
       }
+  }
+
+  /// Without namespaces where those would leave no room for the name.
+  QString spanText(const std::string& name, double width) const {
+    const QString text = QString::fromStdString(name);
+    const auto at = text.lastIndexOf("::");
+    const bool fits = at < 0 || QFontMetricsF(painter_.font()).horizontalAdvance(text) <= width - 8;
+    return fits ? text : text.mid(at + 2);
   }
 
   QColor colorOf(const Allocation& allocation) const {

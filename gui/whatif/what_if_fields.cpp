@@ -14,6 +14,8 @@
 #include <QSlider>
 #include <QSpinBox>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "core/system.h"
@@ -44,6 +46,12 @@ QWidget* row(std::initializer_list<QWidget*> widgets) {
   layout->setContentsMargins(0, 0, 0, 0);
   for (QWidget* widget : widgets) layout->addWidget(widget);
   return line;
+}
+
+/// To a multiple of a power of two that a slider's step exceeds: numbers as people choose them.
+int roundTokens(double tokens) {
+  const auto grain = static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(1.0, tokens / 32))));
+  return static_cast<int>(std::lround(tokens / grain)) * grain;
 }
 
 QString dim(const std::string& text) { return QString::fromStdString(text); }
@@ -119,7 +127,7 @@ void WhatIfFields::addTokens(QVBoxLayout* form) {
   tokens_->setKeyboardTracking(false);
   tokens_->setToolTip(tr("Tokens in a step: batch × sequence length"));
   connect(tokensSlider_, &QSlider::valueChanged, this,
-          [this](int step) { tokens_->setValue(static_cast<int>(kTokenScale.valueAt(step))); });
+          [this](int step) { tokens_->setValue(roundTokens(kTokenScale.valueAt(step))); });
   connect(tokens_, &QSpinBox::valueChanged, this, [this](int tokens) {
     const QSignalBlocker blocker(tokensSlider_);
     tokensSlider_->setValue(kTokenScale.stepOf(tokens));

@@ -42,6 +42,18 @@ std::shared_ptr<Trace> plannedAndObserved() {
   return trace;
 }
 
+TEST(Document, LanesGoFromWhatIsMeantToWhatRecordingCosts) {
+  const auto trace = std::make_shared<Trace>();
+  trace->tracks = {{"profiler and driver", TrackKind::observed},    {"GPU 0 stream 7 copies", TrackKind::observed},
+                   {"GPU 0 stream 7 kernels", TrackKind::observed}, {"operators, thread 1", TrackKind::observed},
+                   {"NVTX thread 2", TrackKind::observed},          {"NVTX thread 1", TrackKind::observed},
+                   {"moeblaze planned", TrackKind::planned}};
+  for (int track = 0; track < 7; ++track)
+    trace->spans.push_back({.track = static_cast<TrackId>(track), .durationNs = 10});
+  EXPECT_THAT(documentOf(trace)->spanTracks(),
+              ElementsAre(TrackId{6}, TrackId{4}, TrackId{5}, TrackId{3}, TrackId{2}, TrackId{1}, TrackId{0}));
+}
+
 TEST(Document, FindsItsTracks) {
   const auto document = documentOf(plannedAndObserved());
   EXPECT_THAT(document->memoryTracks(), ElementsAre(TrackId{0}, TrackId{1}, TrackId{2}));
