@@ -32,9 +32,74 @@ void CUPTIAPI completeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_
   buffers().complete(buffer, validBytes);
 }
 
-constexpr std::array<CUpti_CallbackId, 5> kMappingCalls{
-    CUPTI_DRIVER_TRACE_CBID_cuMemCreate, CUPTI_DRIVER_TRACE_CBID_cuMemRelease, CUPTI_DRIVER_TRACE_CBID_cuMemMap,
-    CUPTI_DRIVER_TRACE_CBID_cuMemUnmap, CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle};
+struct Call {
+  CUpti_CallbackDomain domain;
+  CUpti_CallbackId id;
+};
+constexpr std::array<Call, 11> kCalls{
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemCreate},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemRelease},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemMap},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemUnmap},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost},
+     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync},
+     {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020},
+     {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020},
+     {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFreeAsync_v11020}}};
+
+template <typename Parameters>
+const Parameters& parametersOf(const CUpti_CallbackData& call) {
+  return *static_cast<const Parameters*>(call.functionParams);
+}
+
+FreeCallEvent freeOf(const void* address, int64_t beganNs, int64_t endedNs) {
+  return {reinterpret_cast<uint64_t>(address), beganNs, endedNs};
+}
+
+Event runtimeEvent(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t enteredNs, int64_t nowNs) {
+  switch (id) {
+    case CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020:
+      return freeOf(parametersOf<cudaFree_v3020_params>(call).devPtr, enteredNs, nowNs);
+    case CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020:
+      return freeOf(parametersOf<cudaFreeHost_v3020_params>(call).ptr, enteredNs, nowNs);
+    default:
+      return freeOf(parametersOf<cudaFreeAsync_v11020_params>(call).devPtr, enteredNs, nowNs);
+  }
+}
+
+/// What lets go of memory counts from where its call began, for it may be another thread's the moment it is let go of;
+/// the rest from where it ended.
+Event driverEvent(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t enteredNs, int64_t nowNs) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemCreate: {
+      const auto& it = parametersOf<cuMemCreate_params>(call);
+      const bool onDevice = it.prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+      return MappingEvent{
+          MappingOp::create, *it.handle, 0, static_cast<int64_t>(it.size), onDevice ? it.prop->location.id : -1, nowNs};
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
+      const auto& it = parametersOf<cuMemMap_params>(call);
+      return MappingEvent{MappingOp::map, it.handle, it.ptr, static_cast<int64_t>(it.size), 0, nowNs};
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap: {
+      const auto& it = parametersOf<cuMemUnmap_params>(call);
+      return MappingEvent{MappingOp::unmap, 0, it.ptr, static_cast<int64_t>(it.size), 0, enteredNs};
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease:
+      return MappingEvent{MappingOp::release, parametersOf<cuMemRelease_params>(call).handle, 0, 0, 0, enteredNs};
+    case CUPTI_DRIVER_TRACE_CBID_cuMemRetainAllocationHandle:
+      return MappingEvent{
+          MappingOp::retain, *parametersOf<cuMemRetainAllocationHandle_params>(call).handle, 0, 0, 0, nowNs};
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
+      return FreeCallEvent{parametersOf<cuMemFree_v2_params>(call).dptr, enteredNs, nowNs};
+    case CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost:
+      return freeOf(parametersOf<cuMemFreeHost_params>(call).p, enteredNs, nowNs);
+    default:
+      return FreeCallEvent{parametersOf<cuMemFreeAsync_params>(call).dptr, enteredNs, nowNs};
+  }
+}
 
 }  // namespace
 
@@ -51,7 +116,7 @@ Collector::Collector(const Cupti& cupti, CollectorOptions options) : cupti_(cupt
     };
     call(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
     call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-    for (CUpti_CallbackId id : kMappingCalls) call(CUPTI_CB_DOMAIN_DRIVER_API, id);
+    for (const Call& it : kCalls) call(it.domain, it.id);
     checkCupti(cupti_, cupti_.registerCallbacks(requestBuffer, completeBuffer), "cuptiActivityRegisterCallbacks");
     if (options_.allocationSources)
       checkCupti(cupti_, cupti_.enableAllocationSource(1), "cuptiActivityEnableAllocationSource");
@@ -141,17 +206,17 @@ void Collector::drain(bool atEnd, const Sink& sink) {
   // empty.
   constexpr int64_t kMostHeldBackNs = 5'000'000'000;
   const int64_t startNs = nowNs();
-  std::vector<MappingEvent> mappings;
-  int64_t lostMappings = 0;
+  std::vector<Event> calls;
+  int64_t lostCalls = 0;
   {
-    const std::lock_guard lock(mappingsMutex_);
-    mappings.swap(mappings_);
-    lostMappings = std::exchange(lostMappings_, 0);
+    const std::lock_guard lock(callsMutex_);
+    calls.swap(calls_);
+    lostCalls = std::exchange(lostCalls_, 0);
   }
   if (!failed_) cupti_.flushAll(atEnd ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
   toldUntilNs_ = std::min(startNs - kSlackNs, std::max(buffers().oldestOutNs(), startNs - kMostHeldBackNs));
-  for (const MappingEvent& mapping : mappings) sink(mapping);
-  if (lostMappings > 0) sink(LostEvent{"mappings of memory", lostMappings});
+  for (Event& call : calls) sink(std::move(call));
+  if (lostCalls > 0) sink(LostEvent{"mappings and frees that found no memory to be noted in", lostCalls});
   buffers().drain([&](uint8_t* buffer, size_t validBytes) {
     CUpti_Activity* record = nullptr;
     while (cupti_.getNextRecord(buffer, validBytes, &record) == CUPTI_SUCCESS)
@@ -172,7 +237,8 @@ void CUPTIAPI Collector::onCallback(void* self, CUpti_CallbackDomain domain, CUp
   auto& collector = *static_cast<Collector*>(self);
   switch (domain) {
     case CUPTI_CB_DOMAIN_DRIVER_API:
-      return collector.onDriverCall(id, *static_cast<const CUpti_CallbackData*>(data));
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+      return collector.onCall(domain, id, *static_cast<const CUpti_CallbackData*>(data));
     case CUPTI_CB_DOMAIN_RESOURCE:
       // Records of a context go with it.
       if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) collector.cupti_.flushAll(0);
@@ -185,63 +251,32 @@ void CUPTIAPI Collector::onCallback(void* self, CUpti_CallbackDomain domain, CUp
   }
 }
 
-void Collector::onDriverCall(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+void Collector::onCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
   if (paused_) return;
-  // Memory may be another thread's the moment a call lets go of it: those count from where the call began.
   if (call.callbackSite == CUPTI_API_ENTER) {
     *call.correlationData = static_cast<uint64_t>(nowNs());
     return;
   }
-  if (call.functionReturnValue == nullptr || *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS)
+  // Success is 0 in both interfaces. What entered while paused has no time.
+  const int64_t enteredNs = static_cast<int64_t>(*call.correlationData);
+  if (call.functionReturnValue == nullptr || *static_cast<const int*>(call.functionReturnValue) != 0 || enteredNs == 0)
     return;
-  addMapping(id, call, static_cast<int64_t>(*call.correlationData));
+  keep(domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtimeEvent(id, call, enteredNs, nowNs())
+                                             : driverEvent(id, call, enteredNs, nowNs()));
 }
 
-void Collector::addMapping(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t enteredNs) {
-  MappingEvent event;
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemCreate: {
-      const auto& it = *static_cast<const cuMemCreate_params*>(call.functionParams);
-      const bool onDevice = it.prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-      event = {MappingOp::create,
-               *it.handle,
-               0,
-               static_cast<int64_t>(it.size),
-               onDevice ? it.prop->location.id : -1,
-               nowNs()};
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
-      const auto& it = *static_cast<const cuMemMap_params*>(call.functionParams);
-      event = {MappingOp::map, it.handle, it.ptr, static_cast<int64_t>(it.size), 0, nowNs()};
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap: {
-      const auto& it = *static_cast<const cuMemUnmap_params*>(call.functionParams);
-      event = {MappingOp::unmap, 0, it.ptr, static_cast<int64_t>(it.size), 0, enteredNs};
-      break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuMemRelease: {
-      const auto& it = *static_cast<const cuMemRelease_params*>(call.functionParams);
-      event = {MappingOp::release, it.handle, 0, 0, 0, enteredNs};
-      break;
-    }
-    default: {
-      const auto& it = *static_cast<const cuMemRetainAllocationHandle_params*>(call.functionParams);
-      event = {MappingOp::retain, *it.handle, 0, 0, 0, nowNs()};
-    }
-  }
-  // Called from C: nothing may be thrown for want of memory.
-  constexpr size_t kMostMappings = 1 << 20;
-  const std::lock_guard lock(mappingsMutex_);
-  if (mappings_.size() < kMostMappings) {
+/// Called from C: nothing may be thrown for want of memory.
+void Collector::keep(Event event) {
+  constexpr size_t kMostCalls = 1 << 20;
+  const std::lock_guard lock(callsMutex_);
+  if (calls_.size() < kMostCalls) {
     try {
-      mappings_.push_back(event);
+      calls_.push_back(std::move(event));
       return;
     } catch (const std::bad_alloc&) {
     }
   }
-  ++lostMappings_;
+  ++lostCalls_;
 }
 
 }  // namespace moeblaze::profiler

@@ -50,17 +50,17 @@ class Collector {
   static void CUPTIAPI onCallback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void subscribe();
   void enableAll();
-  void onDriverCall(CUpti_CallbackId id, const CUpti_CallbackData& call);
-  void addMapping(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t enteredNs);
+  void onCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call);
+  void keep(Event event);
 
   const Cupti& cupti_;
   CollectorOptions options_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::vector<CUpti_ActivityKind> enabled_;
   std::atomic<bool> failed_{false}, paused_{false};
-  std::mutex mappingsMutex_;
-  std::vector<MappingEvent> mappings_;
-  int64_t lostMappings_ = 0;
+  std::mutex callsMutex_;
+  std::vector<Event> calls_;  ///< of which CUPTI has no records
+  int64_t lostCalls_ = 0;
   bool toldFailed_ = false;
   int64_t toldRefused_ = 0, toldUntilNs_ = INT64_MIN;
 };

@@ -11,6 +11,8 @@ namespace {
 
 /// How long a call waits for its stream to be used again before it is dated without.
 constexpr int64_t kPatienceNs = 5'000'000'000;
+/// How long after its call a free is told of at the latest, if it is told of at all.
+constexpr int64_t kToldTwiceNs = 100'000'000;
 
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
@@ -23,6 +25,7 @@ std::string demangled(const std::string& name) {
 int64_t timeOf(const MemoryEvent& event) { return event.timeNs; }
 int64_t timeOf(const MappingEvent& event) { return event.timeNs; }
 int64_t timeOf(const PoolEvent& event) { return event.timeNs; }
+int64_t timeOf(const FreeCallEvent& event) { return event.endedNs; }
 
 }  // namespace
 
@@ -104,8 +107,10 @@ void EventRecorder::settleMemory(int64_t untilNs) {
       ledger_.add(*memory, labelOf(memory->correlation));
     } else if (const auto* mapping = std::get_if<MappingEvent>(&it->second)) {
       ledger_.add(*mapping);
+    } else if (const auto* pool = std::get_if<PoolEvent>(&it->second)) {
+      ledger_.add(*pool);
     } else {
-      ledger_.add(std::get<PoolEvent>(it->second));
+      ledger_.add(std::get<FreeCallEvent>(it->second));
     }
   }
   waiting_.erase(waiting_.begin(), it);
@@ -116,7 +121,7 @@ void EventRecorder::settle(int64_t untilNs) {
   for (const WorkEvent& event : work_) record(event);
   work_.clear();
   settleMemory(clock_.at(untilNs));
-  ledger_.settle();
+  ledger_.settle(clock_.at(untilNs) - kToldTwiceNs);
   order_.settle(untilNs - kPatienceNs, untilNs);
   writeLosses();
   writer_.writer().flush();
@@ -126,7 +131,7 @@ void EventRecorder::finish(int64_t endNs) {
   for (const WorkEvent& event : work_) record(event);
   work_.clear();
   settleMemory(INT64_MAX);
-  ledger_.settle();
+  ledger_.settle(INT64_MAX);
   order_.settle(INT64_MAX, INT64_MAX);
   ranges_.finish(endNs);
   writeLosses();

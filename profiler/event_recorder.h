@@ -39,7 +39,8 @@ class EventRecorder {
   const LiveBytes& live() const { return ledger_.live(); }
 
  private:
-  using Ordered = std::variant<MemoryEvent, MappingEvent, PoolEvent>;  ///< what needs the order of the calls
+  using Ordered =
+      std::variant<MemoryEvent, MappingEvent, PoolEvent, FreeCallEvent>;  ///< what needs the order of the calls
 
   void record(const WorkEvent& event);
   void record(const OverheadEvent& event);

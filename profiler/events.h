@@ -92,6 +92,13 @@ struct MappingEvent {
   int64_t timeNs = 0;
 };
 
+/// A call gave memory back. Most frees are told of as MemoryEvents too; CUPTI 13.0 leaves out those of threads that
+/// have never allocated.
+struct FreeCallEvent {
+  uint64_t address = 0;
+  int64_t beganNs = 0, endedNs = 0;
+};
+
 /// Something happened of which the profiler does not know when, or what.
 struct LostEvent {
   std::string what;
@@ -99,6 +106,6 @@ struct LostEvent {
 };
 
 using Event = std::variant<MemoryEvent, WorkEvent, RangeEvent, AttributionEvent, PoolEvent, DeviceEvent, OverheadEvent,
-                           MappingEvent, LostEvent>;
+                           MappingEvent, FreeCallEvent, LostEvent>;
 
 }  // namespace moeblaze::profiler

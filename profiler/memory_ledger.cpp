@@ -74,6 +74,8 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
                        .address = event.address,
                        .stream = streamOf(event)};
   block->onDevice = isOnDevice(event.kind);
+  block->calledNs = block->allocation.allocNs;
+  if (const auto call = freeCalls_.find(event.address); call != freeCalls_.end()) releaseCalled(call);
   std::shared_ptr<Block>& slot = blocks_[event.address];
   if (slot != nullptr) {
     replaced_ += !event.isStatic;  // modules are unloaded without a word
@@ -108,6 +110,7 @@ void MemoryLedger::release(const MemoryEvent& event) {
   }
   const std::shared_ptr<Block> block = std::move(found->second);
   blocks_.erase(found);
+  freeCalls_.erase(event.address);
   if (block->onDevice) count(-block->allocation.bytes);
   block->requestedNs = nowNs;
   if (order_ == nullptr || !event.isStreamOrdered) return free(block, nowNs);
@@ -171,7 +174,27 @@ void MemoryLedger::letGo(std::map<uint64_t, Handle>::iterator handle, int64_t ti
   handles_.erase(handle);
 }
 
-void MemoryLedger::settle() {
+void MemoryLedger::add(const FreeCallEvent& event) {
+  // By the time a call returns, its memory may be somebody else's.
+  const auto found = blocks_.find(event.address);
+  if (found != blocks_.end() && found->second->calledNs < clock_.at(event.beganNs))
+    freeCalls_.try_emplace(event.address, clock_.at(event.endedNs));
+}
+
+void MemoryLedger::releaseCalled(std::map<uint64_t, int64_t>::iterator call) {
+  const auto found = blocks_.find(call->first);
+  const std::shared_ptr<Block> block = std::move(found->second);
+  blocks_.erase(found);
+  if (block->onDevice) count(-block->allocation.bytes);
+  free(block, call->second);
+  freeCalls_.erase(call);
+}
+
+void MemoryLedger::settle(int64_t untilNs) {
+  for (auto call = freeCalls_.begin(); call != freeCalls_.end();) {
+    const auto it = call++;
+    if (it->second < untilNs) releaseCalled(it);
+  }
   for (auto& [number, handle] : handles_) write(handle.block);
 }
 

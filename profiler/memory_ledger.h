@@ -37,8 +37,10 @@ class MemoryLedger {
   void add(const MemoryEvent& event, const std::optional<Label>& label);
   void add(const MappingEvent& event);
   void add(const PoolEvent& event);
-  /// Handles that were made and not yet mapped are written as they are.
-  void settle();
+  void add(const FreeCallEvent& event);
+  /// Handles that were made and not yet mapped are written as they are, and frees that only their calls told of, which
+  /// were made before `untilNs` of the recording's clock, are done.
+  void settle(int64_t untilNs);
   const LiveBytes& live() const { return live_; }
   /// Frees of memory that is not known, such as of another process.
   int64_t unmatched() const { return unmatched_; }
@@ -52,6 +54,7 @@ class MemoryLedger {
     std::optional<AllocationId> written;
     bool lost = false;  ///< the file was full
     bool onDevice = true;
+    int64_t calledNs = 0;  ///< when it was allocated, by its call
     int64_t requestedNs = kNever;
   };
   struct Handle {
@@ -65,6 +68,7 @@ class MemoryLedger {
   void free(const std::shared_ptr<Block>& block, int64_t freeNs);
   void count(int64_t bytes);
   void addPoolPoint(uint32_t device, uint64_t pool, int64_t bytes, int64_t timeNs);
+  void releaseCalled(std::map<uint64_t, int64_t>::iterator call);
   void unmap(const MappingEvent& event, int64_t timeNs);
   void letGo(std::map<uint64_t, Handle>::iterator handle, int64_t timeNs);
 
@@ -76,6 +80,7 @@ class MemoryLedger {
   std::map<uint64_t, std::shared_ptr<Block>> blocks_;  ///< by address: one space for the host and all GPUs
   std::map<uint64_t, Handle> handles_;
   std::map<uint64_t, uint64_t> mappings_;  ///< address → handle
+  std::map<uint64_t, int64_t> freeCalls_;  ///< by address, of known blocks: when; until MemoryEvents tell of them too
   std::set<uint64_t> toldTwice_;           ///< addresses of mappings that were told of as allocations too
   std::map<std::pair<uint32_t, uint64_t>, std::pair<int64_t, int64_t>> poolPoints_;  ///< last time and bytes
   LiveBytes live_;

@@ -298,6 +298,36 @@ TEST_F(RecorderTest, MappedMemoryIsCountedOnce) {
   EXPECT_THAT(trace.losses, IsEmpty());
 }
 
+TEST_F(RecorderTest, AFreeThatOnlyItsCallTellsOfIsDone) {
+  make();
+  recorder().add(take(0x100, 64, 10));
+  recorder().add(FreeCallEvent{0x100, kStart + 18, kStart + 20});
+  recorder().add(FreeCallEvent{0x100, kStart + 17, kStart + 21});  // the driver's call within the runtime's
+  recorder().settle(kStart + 1'000'000'000);
+  EXPECT_EQ(recorder().live().now, 0);
+  const Trace trace = finish();
+  ASSERT_THAT(trace.allocations, SizeIs(1));
+  EXPECT_EQ(trace.allocations[0].freeNs, 20);
+  EXPECT_THAT(trace.losses, IsEmpty());
+}
+
+TEST_F(RecorderTest, AFreeToldOfTwiceIsDoneOnceAndTheAddressIsFreeAtOnce) {
+  make();
+  recorder().add(take(0x100, 64, 10));
+  recorder().add(FreeCallEvent{0x100, kStart + 20, kStart + 35});  // returns when its memory is somebody else's
+  recorder().add(giveBack(0x100, 64, 22));
+  recorder().add(take(0x100, 32, 30));
+  recorder().add(FreeCallEvent{0x100, kStart + 38, kStart + 40});
+  recorder().add(take(0x100, 16, 50));                             // its free was told of by the call alone
+  recorder().add(FreeCallEvent{0x777, kStart + 55, kStart + 60});  // of memory from before the recording
+  const Trace trace = finish();
+  ASSERT_THAT(trace.allocations, SizeIs(3));
+  EXPECT_EQ(trace.allocations[0].freeNs, 22);
+  EXPECT_EQ(trace.allocations[1].freeNs, 40);
+  EXPECT_EQ(trace.allocations[2].freeNs, kNever);
+  EXPECT_THAT(trace.losses, IsEmpty());
+}
+
 TEST_F(RecorderTest, RangesAreJoinedByTheirIds) {
   make();
   recorder().add(RangeEvent{RangeEdge::end, kStart + 90, 1, 5, "", ""});  // told first
