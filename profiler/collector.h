@@ -43,8 +43,6 @@ class Collector {
   /// Calls until the pop are attributed to `id`.
   void push(uint64_t id);
   void pop();
-  /// CUPTI met an error it cannot go on from; no more will come.
-  bool hasFailed() const { return failed_; }
 
  private:
   static void CUPTIAPI onCallback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
@@ -57,7 +55,8 @@ class Collector {
   CollectorOptions options_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::vector<CUpti_ActivityKind> enabled_;
-  std::atomic<bool> failed_{false}, paused_{false};
+  std::atomic<bool> failed_{false};  ///< CUPTI met an error it cannot go on from; no more will come
+  std::atomic<bool> paused_{false};
   std::mutex callsMutex_;
   std::vector<Event> calls_;  ///< of which CUPTI has no records
   int64_t lostCalls_ = 0;

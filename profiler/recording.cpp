@@ -73,8 +73,6 @@ void Recording::run() {
   }
 }
 
-void Recording::settle() { cycle(); }
-
 /// The two clocks at one instant: a sample during which this thread was held up is none.
 void Recording::sampleClocks() {
   constexpr int64_t kMostApartNs = 100'000;

@@ -40,8 +40,6 @@ class Recording {
   /// recording from being whole.
   void stop();
   Collector& collector() { return collector_; }
-  /// Writes what has been collected by now instead of on the recording's own time.
-  void settle();
 
  private:
   void run();
