@@ -70,7 +70,9 @@ TEST(ActivityBuffersTest, RunOutAndSaySo) {
   EXPECT_EQ(buffers.refused(), 1);
   for (uint8_t* buffer : out) buffers.complete(buffer, 0);
   buffers.drain([](uint8_t*, size_t) {});
-  EXPECT_NE(buffers.request(), nullptr);
+  uint8_t* const again = buffers.request();
+  EXPECT_NE(again, nullptr);
+  buffers.complete(again, 0);
 }
 
 TEST(StatusPageTest, WhatAProcessWritesIsSeenByTheOther) {

@@ -218,6 +218,20 @@ TEST(RunCommand, WrongInputIsNamed) {
       true);
 }
 
+/// A layer of which every machine and sanitizer runs many steps a second.
+class SmallConfigFile {
+ public:
+  SmallConfigFile()
+      : path_((std::filesystem::temp_directory_path() / ("small." + std::to_string(getpid()) + ".json")).string()) {
+    std::ofstream(path_) << R"({"d_model": 64, "d_ff": 128, "experts": 4, "top_k": 2, "tokens": 32})";
+  }
+  ~SmallConfigFile() { std::filesystem::remove(path_); }
+  const char* path() const { return path_.c_str(); }
+
+ private:
+  std::string path_;
+};
+
 /// A Ctrl-C after a while.
 class InterruptAfter {
  public:
@@ -235,11 +249,11 @@ class InterruptAfter {
 TEST(RunCommand, ACtrlCLeavesWhatWasMeasured) {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("interrupt_test." + std::to_string(getpid()) + ".mbtrace")).string();
+  const SmallConfigFile config;
   Ran ran;
   {
     const InterruptAfter interrupt(std::chrono::milliseconds(1500));
-    ran = prof({"run", "conf1", "--tokens", "16", "--backend", "host", "--steps", "10000", "--format", "json", "-o",
-                file.c_str()});
+    ran = prof({"run", config.path(), "--backend", "host", "--steps", "10000", "--format", "json", "-o", file.c_str()});
   }
   EXPECT_EQ(ran.status, 130) << ran.err;
   const auto record = nlohmann::json::parse(ran.out).at(0);
@@ -251,11 +265,12 @@ TEST(RunCommand, ACtrlCLeavesWhatWasMeasured) {
 }
 
 TEST(ValidateCommand, ACtrlCLeavesTheRowsThatWereMeasured) {
+  const SmallConfigFile config;
   Ran ran;
   {
     const InterruptAfter interrupt(std::chrono::milliseconds(2500));
-    ran = prof({"validate", "conf1", "--tokens", "16", "--systems", "moeblaze,megablocks", "--backend", "host",
-                "--steps", "10000", "--format", "json"});
+    ran = prof({"validate", config.path(), "--systems", "moeblaze,megablocks", "--backend", "host", "--steps", "10000",
+                "--format", "json"});
   }
   EXPECT_EQ(ran.status, 130) << ran.err;
   EXPECT_EQ(nlohmann::json::parse(ran.out).size(), 1u);
