@@ -139,8 +139,8 @@ TEST_F(RecorderTest, LossesAreInTheFileBeforeItIsFinished) {
 TEST_F(RecorderTest, AStreamOrderedFreeIsDoneWhenEarlierWorkEnds) {
   make();
   recorder().add(inStreamOrder(take(0x100, 64, 10, 1)));
-  recorder().add(kernel(30, 500, 2));
-  recorder().add(inStreamOrder(giveBack(0x100, 64, 40, 3)));
+  recorder().add(kernel(30, 500, 3));
+  recorder().add(inStreamOrder(giveBack(0x100, 64, 40, 3)));  // CUPTI numbers a free as the call before it
   recorder().add(kernel(500, 900, 4));    // later work of the stream does not count
   recorder().add(kernel(30, 700, 2, 8));  // nor does another stream's
   const Trace trace = finish();
@@ -387,6 +387,7 @@ TEST(RecordingClockTest, AStepBackMakesTheRepeatedTimesTheNewOnes) {
   clock.sample(6'000'000'000, 1'000'000'000);  // set back by 5 s
   EXPECT_EQ(clock.steps(), 1);
   EXPECT_EQ(clock.at(6'500'000'000), 1'500'000'000);
+  EXPECT_EQ(clock.at(10'500'000'000), 5'500'000'000);  // the second time the wall clock shows it
 }
 
 TEST(StreamOrderTest, NumbersThatStartOverStayInOrder) {
