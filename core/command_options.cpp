@@ -15,6 +15,11 @@ constexpr std::array<std::string_view, 4> kFormats{"table", "json", "csv", "md"}
 
 }  // namespace
 
+void refuseName(const std::string& option, const std::string& text, std::span<const std::string_view> allowed) {
+  throw InputError(option + " " + quote(text) + " is unknown" + didYouMean(text, allowed) +
+                   " (allowed: " + listNames(allowed) + ")");
+}
+
 void OutputOptions::addFormatTo(CLI::App& command) {
   command.add_option("--format", formatName, "table, json, csv or md")->capture_default_str()->type_name("FORMAT");
 }
@@ -27,8 +32,7 @@ void OutputOptions::addTo(CLI::App& command) {
 Format OutputOptions::format() const {
   for (size_t i = 0; i < kFormats.size(); ++i)
     if (formatName == kFormats[i]) return static_cast<Format>(i);
-  throw InputError("--format " + quote(formatName) + " is unknown" + didYouMean(formatName, kFormats) +
-                   " (allowed: " + listNames(kFormats) + ")");
+  refuseName("--format", formatName, kFormats);
 }
 
 void OutputOptions::emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,

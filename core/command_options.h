@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <ostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config.h"
@@ -12,6 +14,10 @@
 #include "core/system.h"
 
 namespace moeblaze {
+
+/// Throws InputError: `text` is not among what `option` allows; names the nearest.
+[[noreturn]] void refuseName(const std::string& option, const std::string& text,
+                             std::span<const std::string_view> allowed);
 
 /// Where and how a command's result is printed.
 struct OutputOptions {

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/median.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/executor.h"
 #include "kernels/cuda/references.h"
@@ -58,12 +59,6 @@ class Stopwatch {
   cudaStream_t stream_;
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
 };
-
-double median(std::vector<double> times) {
-  if (times.empty()) return 0;
-  std::ranges::nth_element(times, times.begin() + times.size() / 2);
-  return times[times.size() / 2];
-}
 
 /// One thing's times, a pair a round.
 struct Times {

@@ -8,6 +8,7 @@
 #include "core/command_options.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/median.h"
 #include "core/program.h"
 #include "kernels/bench.h"
 #include "kernels/bench_gpu.h"
@@ -45,10 +46,7 @@ Timing timingOf(const Plan& plan, const Execution& execution) {
   return timing;
 }
 
-double medianMs(std::vector<int64_t> times) {
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return static_cast<double>(times[times.size() / 2]) / 1e6;
-}
+double medianMs(const std::vector<int64_t>& times) { return static_cast<double>(median(times)) / 1e6; }
 
 /// The last run's trace goes to `traceFile`, unless that is empty.
 Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats, const std::string& traceFile) {
@@ -87,8 +85,7 @@ DType parseDType(const std::string& text) {
     if (text == name(dtype)) return dtype;
     names.push_back(name(dtype));
   }
-  throw InputError("--dtype " + quote(text) + " is unknown" + didYouMean(text, names) +
-                   " (allowed: " + listNames(names) + ")");
+  refuseName("--dtype", text, names);
 }
 
 /// One layer and the Plans to run it as.
@@ -177,8 +174,7 @@ std::string cudaText(const std::vector<Record>& records, bool markdown) {
 void run(const Options& options, std::ostream& out) {
   options.output.format();
   if (std::ranges::find(kBackends, options.backend) == kBackends.end())
-    throw InputError("--backend " + quote(options.backend) + " is unknown" + didYouMean(options.backend, kBackends) +
-                     " (allowed: " + listNames(kBackends) + ")");
+    refuseName("--backend", options.backend, kBackends);
   const bool cuda = options.backend == "cuda";
   if (options.forwardOnly && !cuda) throw InputError("--forward needs --backend cuda; the host runs whole steps");
   const int64_t repeats = options.repeat.empty() ? (cuda ? kCudaRepeats : kHostRepeats)

@@ -11,7 +11,9 @@
 #include "core/command_options.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/median.h"
 #include "core/program.h"
+#include "kernels/bench.h"
 #include "profiler/commands.h"
 #include "profiler/launch.h"
 #include "profiler/overhead.h"
@@ -27,7 +29,6 @@ std::string_view name(Watched watched) {
 
 namespace {
 
-constexpr int64_t kMostRounds = 10'000, kMostDevices = 1024;
 /// Processes of each kind, in turn: clocks move.
 constexpr int kProcesses = 4;
 constexpr std::array kWays{Watched::notAtAll, Watched::memoryOnly, Watched::fully};
@@ -38,19 +39,13 @@ struct Options {
   OutputOptions output;
 };
 
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
-  return values[values.size() / 2];
-}
-
 Watched parseWatched(const std::string& text) {
   std::vector<std::string_view> names;
   for (Watched way : kWays) {
     if (text == name(way)) return way;
     names.push_back(name(way));
   }
-  throw InputError("--only " + quote(text) + " is unknown" + didYouMean(text, names) +
-                   " (allowed: " + listNames(names) + ")");
+  refuseName("--only", text, names);
 }
 
 /// This program once more, in a process of its own.
@@ -164,7 +159,7 @@ int run(const Options& options, std::ostream& out) {
   const Routing routing = parseRouting(options.layer.routing, source.layer);
   const Plan plan = buildPlan(source.layer, routing, System::parse(options.system));
   const auto device = static_cast<int>(parseCount("--device", options.device, 0, kMostDevices));
-  const int64_t rounds = parseCount("--repeat", options.repeat, 1, kMostRounds);
+  const int64_t rounds = parseCount("--repeat", options.repeat, 1, kMostRepeats);
   const InterruptWatch watch;
   if (!options.only.empty())
     return timeThisProcess(options, parseWatched(options.only), plan, routing, device, rounds, out);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/interrupt.h"
+#include "core/median.h"
 #include "kernels/cuda/check.h"
 #include "profiler/empty_kernel.h"
 #include "profiler/labelled_run.h"
@@ -20,12 +21,6 @@ namespace {
 
 constexpr int kLaunches = 20'000;
 constexpr int64_t kWarmUps = 3;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
-  return values[values.size() / 2];
-}
 
 double medianNs(int64_t rounds, const std::function<void()>& work) {
   std::vector<double> times;

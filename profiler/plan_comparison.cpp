@@ -4,14 +4,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "core/median.h"
+
 namespace moeblaze::profiler {
 namespace {
-
-int64_t median(std::vector<int64_t> values) {
-  if (values.empty()) return 0;
-  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
-  return values[values.size() / 2];
-}
 
 /// Most bytes alive at once of the allocations at `indices`.
 int64_t peakOf(const Trace& trace, const std::vector<size_t>& indices) {

@@ -7,15 +7,17 @@
 #include <cctype>
 #include <iostream>
 
+#include "core/command_options.h"
 #include "core/error.h"
 #include "core/program.h"
+#include "kernels/bench.h"
 #include "simulator/cost_model.h"
 
 namespace moeblaze::profiler {
 namespace {
 
 constexpr std::array<std::string_view, 2> kBackends{"cuda", "host"};
-constexpr int64_t kMostSteps = 10'000, kMostDevices = 1024;
+constexpr int64_t kMostSteps = 10'000;
 /// A GPU's clocks and pools settle in the first steps.
 constexpr int64_t kCudaWarmUps = 3, kHostWarmUps = 1;
 
@@ -44,9 +46,7 @@ void WhereOptions::addTo(CLI::App& command) {
 }
 
 void WhereOptions::check() {
-  if (std::ranges::find(kBackends, backend) == kBackends.end())
-    throw InputError("--backend " + quote(backend) + " is unknown" + didYouMean(backend, kBackends) +
-                     " (allowed: " + listNames(kBackends) + ")");
+  if (std::ranges::find(kBackends, backend) == kBackends.end()) refuseName("--backend", backend, kBackends);
   run_.device = static_cast<int>(parseCount("--device", device, 0, kMostDevices));
   run_.steps = parseCount("--steps", steps, 1, kMostSteps);
   run_.warmUps =

@@ -4,6 +4,7 @@
 #include <memory>
 #include <sstream>
 
+#include "core/command_options.h"
 #include "core/error.h"
 #include "core/report.h"
 #include "traces/chrome.h"
@@ -22,9 +23,7 @@ struct Options {
 };
 
 void run(const Options& options) {
-  if (std::ranges::find(kForms, options.form) == kForms.end())
-    throw InputError("--to " + quote(options.form) + " is unknown" + didYouMean(options.form, kForms) +
-                     " (allowed: " + listNames(kForms) + ")");
+  if (std::ranges::find(kForms, options.form) == kForms.end()) refuseName("--to", options.form, kForms);
   const Trace trace = openTrace(options.file);
   if (options.form == "rows") return exportRows(trace, options.output);
   if (options.form == "memory-viz") return writeFile(options.output, exportMemoryViz(trace));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/command_options.h"
 #include "core/error.h"
 #include "gui/compare/compare_picture.h"
 #include "gui/export/peak_picture.h"
@@ -58,9 +59,7 @@ Paint compare(const Documents& documents) {
 
 ExportView parseExportView(const std::string& option, const std::string& text) {
   const auto found = std::ranges::find(kNames, text);
-  if (found == kNames.end())
-    throw InputError(option + " " + quote(text) + " is unknown" + didYouMean(text, kNames) +
-                     "; allowed: " + listNames(kNames));
+  if (found == kNames.end()) refuseName(option, text, kNames);
   return static_cast<ExportView>(found - kNames.begin());
 }
 

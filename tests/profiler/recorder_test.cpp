@@ -141,8 +141,8 @@ TEST_F(RecorderTest, AStreamOrderedFreeIsDoneWhenEarlierWorkEnds) {
   recorder().add(inStreamOrder(take(0x100, 64, 10, 1)));
   recorder().add(kernel(30, 500, 3));
   recorder().add(inStreamOrder(giveBack(0x100, 64, 40, 3)));  // CUPTI numbers a free as the call before it
-  recorder().add(kernel(500, 900, 4));    // later work of the stream does not count
-  recorder().add(kernel(30, 700, 2, 8));  // nor does another stream's
+  recorder().add(kernel(500, 900, 4));                        // later work of the stream does not count
+  recorder().add(kernel(30, 700, 2, 8));                      // nor does another stream's
   const Trace trace = finish();
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_EQ(trace.allocations[0].allocNs, 10);
@@ -369,52 +369,6 @@ TEST_F(RecorderTest, LiveBytesAreTheDevicesAlone) {
   EXPECT_EQ(recorder().live().now, 300);
   EXPECT_EQ(recorder().live().peak, 1300);
   finish();
-}
-
-TEST(RecordingClockTest, StepsOfTheWallClockAreEvenedOut) {
-  RecordingClock clock(1'000'000'000, 50);
-  EXPECT_EQ(clock.at(1'000'000'500), 500);
-  clock.sample(2'000'000'000, 1'000'000'050 + 200);  // drift of 200 ns: left alone
-  EXPECT_EQ(clock.at(2'000'000'000), 1'000'000'000);
-  clock.sample(9'000'000'000, 2'000'000'050);  // set forward by 6 s
-  EXPECT_EQ(clock.steps(), 1);
-  EXPECT_EQ(clock.at(9'000'000'000), 2'000'000'000);
-  EXPECT_EQ(clock.at(1'500'000'000), 500'000'000);
-}
-
-TEST(RecordingClockTest, AStepBackMakesTheRepeatedTimesTheNewOnes) {
-  RecordingClock clock(10'000'000'000, 0);
-  clock.sample(6'000'000'000, 1'000'000'000);  // set back by 5 s
-  EXPECT_EQ(clock.steps(), 1);
-  EXPECT_EQ(clock.at(6'500'000'000), 1'500'000'000);
-  EXPECT_EQ(clock.at(10'500'000'000), 5'500'000'000);  // the second time the wall clock shows it
-}
-
-TEST(StreamOrderTest, NumbersThatStartOverStayInOrder) {
-  StreamOrder order;
-  const StreamKey stream{1, 7};
-  std::vector<int64_t> dated;
-  order.addWork(stream, 0xfffffffe, 100);
-  order.addCall(stream, 0xffffffff, 10, [&](int64_t ns) { dated.push_back(ns); });
-  order.addWork(stream, 2, 400);  // 4 calls later
-  order.addCall(stream, 3, 20, [&](int64_t ns) { dated.push_back(ns); });
-  order.addWork(stream, 4, 500);
-  order.settle(0, 0);
-  EXPECT_THAT(dated, ::testing::ElementsAre(100, 400));
-}
-
-TEST(StreamOrderTest, ACallOfAnIdleStreamIsDatedInTheEnd) {
-  StreamOrder order;
-  const StreamKey stream{1, 7};
-  std::vector<int64_t> dated;
-  order.addCall(stream, 5, 10, [&](int64_t ns) { dated.push_back(ns); });
-  order.settle(10, 100);
-  EXPECT_THAT(dated, IsEmpty());
-  order.settle(11, 100);
-  EXPECT_THAT(dated, ::testing::ElementsAre(10));
-  EXPECT_EQ(order.misdated(), 0);
-  order.addWork(stream, 4, 900);  // so the date was wrong
-  EXPECT_EQ(order.misdated(), 1);
 }
 
 }  // namespace

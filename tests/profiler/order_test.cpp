@@ -1,0 +1,60 @@
+// When things happened: the clock of a recording, and calls that take effect in a stream's order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiler/recording_clock.h"
+#include "profiler/stream_order.h"
+
+namespace moeblaze::profiler {
+namespace {
+
+using ::testing::IsEmpty;
+
+TEST(RecordingClockTest, StepsOfTheWallClockAreEvenedOut) {
+  RecordingClock clock(1'000'000'000, 50);
+  EXPECT_EQ(clock.at(1'000'000'500), 500);
+  clock.sample(2'000'000'000, 1'000'000'050 + 200);  // drift of 200 ns: left alone
+  EXPECT_EQ(clock.at(2'000'000'000), 1'000'000'000);
+  clock.sample(9'000'000'000, 2'000'000'050);  // set forward by 6 s
+  EXPECT_EQ(clock.steps(), 1);
+  EXPECT_EQ(clock.at(9'000'000'000), 2'000'000'000);
+  EXPECT_EQ(clock.at(1'500'000'000), 500'000'000);
+}
+
+TEST(RecordingClockTest, AStepBackMakesTheRepeatedTimesTheNewOnes) {
+  RecordingClock clock(10'000'000'000, 0);
+  clock.sample(6'000'000'000, 1'000'000'000);  // set back by 5 s
+  EXPECT_EQ(clock.steps(), 1);
+  EXPECT_EQ(clock.at(6'500'000'000), 1'500'000'000);
+  EXPECT_EQ(clock.at(10'500'000'000), 5'500'000'000);  // the second time the wall clock shows it
+}
+
+TEST(StreamOrderTest, NumbersThatStartOverStayInOrder) {
+  StreamOrder order;
+  const StreamKey stream{1, 7};
+  std::vector<int64_t> dated;
+  order.addWork(stream, 0xfffffffe, 100);
+  order.addCall(stream, 0xffffffff, 10, [&](int64_t ns) { dated.push_back(ns); });
+  order.addWork(stream, 2, 400);  // 4 calls later
+  order.addCall(stream, 3, 20, [&](int64_t ns) { dated.push_back(ns); });
+  order.addWork(stream, 4, 500);
+  order.settle(0, 0);
+  EXPECT_THAT(dated, ::testing::ElementsAre(100, 400));
+}
+
+TEST(StreamOrderTest, ACallOfAnIdleStreamIsDatedInTheEnd) {
+  StreamOrder order;
+  const StreamKey stream{1, 7};
+  std::vector<int64_t> dated;
+  order.addCall(stream, 5, 10, [&](int64_t ns) { dated.push_back(ns); });
+  order.settle(10, 100);
+  EXPECT_THAT(dated, IsEmpty());
+  order.settle(11, 100);
+  EXPECT_THAT(dated, ::testing::ElementsAre(10));
+  EXPECT_EQ(order.misdated(), 0);
+  order.addWork(stream, 4, 900);  // so the date was wrong
+  EXPECT_EQ(order.misdated(), 1);
+}
+
+}  // namespace
+}  // namespace moeblaze::profiler
