@@ -3,14 +3,14 @@
 #include <array>
 #include <iterator>
 
-#include "core/input_file.h"
-#include "traces/gzip.h"
-#include "traces/kineto.h"
-#include "traces/nsight.h"
-#include "traces/sqlite.h"
-#include "traces/store.h"
-#include "traces/store_schema.h"
-#include "traces/torch_snapshot.h"
+#include "core/base/input_file.h"
+#include "traces/formats/gzip.h"
+#include "traces/formats/sqlite.h"
+#include "traces/import/kineto/kineto.h"
+#include "traces/import/nsight/nsight.h"
+#include "traces/import/torch/torch_snapshot.h"
+#include "traces/store/store.h"
+#include "traces/store/store_schema.h"
 
 namespace moeblaze {
 namespace {

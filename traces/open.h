@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/trace.h"
-#include "traces/read_progress.h"
+#include "core/trace/trace.h"
+#include "traces/formats/read_progress.h"
 
 namespace moeblaze {
 

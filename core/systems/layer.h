@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/plan_builder.h"
-#include "core/system.h"
+#include "core/systems/plan_builder.h"
+#include "core/systems/system.h"
 
 namespace moeblaze {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/systems/composed.h"
 
 namespace moeblaze {

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "gui/document/view_state.h"
 #include "gui/open/open_document.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/view_state.h"
+#include "gui/timeline/view/timeline_view.h"
 
 namespace moeblaze::gui {
 namespace {

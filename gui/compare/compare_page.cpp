@@ -14,7 +14,7 @@
 #include "gui/compare/compare_view.h"
 #include "gui/compare/difference_model.h"
 #include "gui/panels/row_delegate.h"
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

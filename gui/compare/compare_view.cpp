@@ -6,7 +6,7 @@
 #include <QWheelEvent>
 #include <cmath>
 
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

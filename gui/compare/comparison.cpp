@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "core/report.h"
+#include "core/base/report.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "gui/compare/step_curve.h"
 #include "gui/compare/time_map.h"
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/models/trace_labels.h"
 
 namespace moeblaze::gui {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "gui/compare/compare_colors.h"
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

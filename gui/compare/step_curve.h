@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "core/trace.h"
-#include "gui/timeline/time_scale.h"
+#include "core/trace/trace.h"
+#include "gui/timeline/index/time_scale.h"
 
 namespace moeblaze::gui {
 

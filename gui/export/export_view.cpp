@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 
-#include "core/command_options.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/command/command_options.h"
 #include "gui/compare/compare_picture.h"
 #include "gui/export/peak_picture.h"
 #include "gui/export/write_picture.h"
 #include "gui/open/open_document.h"
-#include "gui/timeline/timeline_picture.h"
+#include "gui/timeline/paint/timeline_picture.h"
 
 namespace moeblaze::gui {
 namespace {

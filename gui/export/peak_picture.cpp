@@ -5,9 +5,9 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "gui/timeline/time_scale.h"
-#include "gui/timeline/timeline_theme.h"
-#include "gui/units.h"
+#include "gui/timeline/frame/timeline_theme.h"
+#include "gui/timeline/index/time_scale.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -5,9 +5,9 @@
 #include <QPainter>
 #include <QSvgGenerator>
 
-#include "core/error.h"
-#include "core/program.h"
-#include "core/report.h"
+#include "core/base/error.h"
+#include "core/base/report.h"
+#include "core/command/program.h"
 
 namespace moeblaze::gui {
 namespace {

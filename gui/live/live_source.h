@@ -8,9 +8,9 @@
 #include <mutex>
 #include <string>
 
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/open/latest_job.h"
-#include "traces/follower.h"
+#include "traces/store/follower.h"
 
 namespace moeblaze::gui {
 

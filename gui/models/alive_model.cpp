@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "gui/timeline/time_scale.h"
-#include "gui/units.h"
+#include "gui/timeline/index/time_scale.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "core/report.h"
+#include "core/base/report.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/models/trace_labels.h"
 
 namespace moeblaze::gui {

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <ranges>
 
-#include "gui/timeline/progress.h"
+#include "gui/timeline/index/progress.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/trace.h"
+#include "core/trace/trace.h"
 
 namespace moeblaze::gui {
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <numeric>
 
-#include "gui/timeline/span_order.h"
+#include "gui/timeline/index/span_order.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "core/interrupt.h"
-#include "gui/timeline/progress.h"
+#include "core/base/interrupt.h"
+#include "gui/timeline/index/progress.h"
 
 namespace moeblaze::gui {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "gui/document.h"
-#include "gui/timeline/progress.h"
+#include "gui/document/document.h"
+#include "gui/timeline/index/progress.h"
 
 namespace moeblaze::gui {
 

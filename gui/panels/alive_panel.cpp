@@ -13,7 +13,7 @@
 #include <QVBoxLayout>
 
 #include "gui/panels/row_delegate.h"
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <QVBoxLayout>
 
 #include "gui/panels/flame_view.h"
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 

@@ -9,7 +9,7 @@
 #include <QToolTip>
 #include <functional>
 
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

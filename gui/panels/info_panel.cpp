@@ -4,8 +4,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "gui/timeline/time_scale.h"
-#include "gui/units.h"
+#include "gui/timeline/index/time_scale.h"
+#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 namespace {

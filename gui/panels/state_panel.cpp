@@ -1,6 +1,6 @@
 #include "gui/panels/state_panel.h"
 
-#include "gui/timeline/time_scale.h"
+#include "gui/timeline/index/time_scale.h"
 
 namespace moeblaze::gui {
 

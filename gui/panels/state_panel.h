@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/view_state.h"
+#include "gui/document/view_state.h"
 
 namespace moeblaze::gui {
 

@@ -7,13 +7,13 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "gui/document/swap_document.h"
+#include "gui/document/view_state.h"
 #include "gui/live/live_source.h"
 #include "gui/open/open_document.h"
-#include "gui/swap_document.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/view_state.h"
+#include "gui/timeline/view/timeline_view.h"
 #include "traces/open.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -3,7 +3,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/open/latest_job.h"
 
 class QLabel;

@@ -18,9 +18,9 @@
 #include "gui/shell/document_page.h"
 #include "gui/shell/start_page.h"
 #include "gui/shell/view_bar.h"
-#include "gui/timeline/time_scale.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/units.h"
+#include "gui/timeline/index/time_scale.h"
+#include "gui/timeline/view/timeline_view.h"
+#include "gui/units/units.h"
 #include "gui/whatif/what_if_page.h"
 
 namespace moeblaze::gui {

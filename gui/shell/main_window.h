@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/open/latest_job.h"
 #include "gui/open/recent_files.h"
 

@@ -10,8 +10,8 @@
 #include <QTabWidget>
 #include <QUrl>
 
-#include "core/error.h"
-#include "core/report.h"
+#include "core/base/error.h"
+#include "core/base/report.h"
 #include "gui/compare/compare_page.h"
 #include "gui/compare/compare_view.h"
 #include "gui/export/peak_picture.h"
@@ -23,9 +23,9 @@
 #include "gui/shell/main_window.h"
 #include "gui/shell/theme.h"
 #include "gui/shell/view_bar.h"
-#include "gui/timeline/timeline_picture.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/units.h"
+#include "gui/timeline/paint/timeline_picture.h"
+#include "gui/timeline/view/timeline_view.h"
+#include "gui/units/units.h"
 #include "gui/whatif/what_if_page.h"
 #include "version.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "gui/view_state.h"
+#include "gui/document/view_state.h"
 
 class QComboBox;
 

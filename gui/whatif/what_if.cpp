@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/interrupt.h"
-#include "core/system.h"
+#include "core/base/error.h"
+#include "core/base/interrupt.h"
+#include "core/systems/system.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -5,9 +5,9 @@
 #include <stop_token>
 #include <string>
 
-#include "core/config.h"
-#include "core/trace.h"
-#include "simulator/simulation.h"
+#include "core/config/config.h"
+#include "core/trace/trace.h"
+#include "simulator/cost/simulation.h"
 
 namespace moeblaze::gui {
 

@@ -18,9 +18,9 @@
 #include <bit>
 #include <cmath>
 
-#include "core/system.h"
+#include "core/systems/system.h"
 #include "gui/whatif/log_scale.h"
-#include "simulator/machine.h"
+#include "simulator/cost/machine.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -11,14 +11,14 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "gui/document/swap_document.h"
+#include "gui/document/view_state.h"
 #include "gui/open/open_document.h"
-#include "gui/swap_document.h"
-#include "gui/timeline/timeline_view.h"
-#include "gui/units.h"
-#include "gui/view_state.h"
+#include "gui/timeline/view/timeline_view.h"
+#include "gui/units/units.h"
 #include "gui/whatif/what_if_fields.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze::gui {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "gui/document.h"
+#include "gui/document/document.h"
 #include "gui/open/latest_job.h"
 #include "gui/whatif/what_if.h"
 

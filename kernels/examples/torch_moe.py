@@ -4,7 +4,7 @@
     python3 kernels/examples/torch_moe.py --check          output and gradients of both against fp64
     python3 kernels/examples/torch_moe.py --train          a small language model with either: losses, speed, memory
 
-Copy from here: `Library` speaks the C interface (kernels/moeblaze.h), `_Moe` is the autograd function, `MoeLayer` the
+Copy from here: `Library` speaks the C interface (kernels/api/moeblaze.h), `_Moe` is the autograd function, `MoeLayer` the
 module. Needs PyTorch 2 with CUDA, and nothing else.
 """
 

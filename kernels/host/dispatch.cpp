@@ -1,6 +1,6 @@
 #include "kernels/host/dispatch.h"
 
-#include "kernels/binding.h"
+#include "kernels/host/binding.h"
 #include "kernels/host/memory.h"
 #include "kernels/host/step.h"
 

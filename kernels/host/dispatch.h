@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
-#include "kernels/layer_data.h"
+#include "core/plan/plan.h"
+#include "kernels/layer/layer_data.h"
 
 namespace moeblaze::host {
 

@@ -1,4 +1,4 @@
-#include "kernels/executor.h"
+#include "kernels/host/executor.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/error.h"
-#include "core/interrupt.h"
-#include "core/report.h"
-#include "kernels/binding.h"
+#include "core/base/error.h"
+#include "core/base/interrupt.h"
+#include "core/base/report.h"
+#include "kernels/host/binding.h"
 #include "kernels/host/memory.h"
 #include "kernels/host/step.h"
 

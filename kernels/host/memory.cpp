@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/executor.h"
+#include "kernels/layer/execution.h"
 
 namespace moeblaze::host {
 namespace {

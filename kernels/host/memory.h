@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 namespace moeblaze::host {
 

@@ -3,7 +3,7 @@
 #include <Eigen/Dense>
 #include <cstddef>
 
-#include "kernels/bound_step.h"
+#include "kernels/layer/bound_step.h"
 
 namespace moeblaze::host {
 

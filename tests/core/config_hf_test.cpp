@@ -1,4 +1,4 @@
-#include "core/config_hf.h"
+#include "core/config/config_hf.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "tests/support/input_error.h"
 #include "tests/support/temp_file.h"
 

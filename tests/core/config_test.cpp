@@ -1,4 +1,4 @@
-#include "core/config.h"
+#include "core/config/config.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "core/json_reader.h"
+#include "core/base/json_reader.h"
 #include "tests/support/input_error.h"
 #include "tests/support/temp_file.h"
 

@@ -1,4 +1,4 @@
-#include "core/interrupt.h"
+#include "core/base/interrupt.h"
 
 #include <gtest/gtest.h>
 

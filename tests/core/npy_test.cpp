@@ -1,4 +1,4 @@
-#include "core/npy.h"
+#include "core/base/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/plan_builder.h"
+#include "core/systems/plan_builder.h"
 
 namespace moeblaze {
 namespace {

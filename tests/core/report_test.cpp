@@ -1,4 +1,4 @@
-#include "core/report.h"
+#include "core/base/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/routing.h"
+#include "core/routing/routing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/npy.h"
+#include "core/base/npy.h"
 #include "tests/support/input_error.h"
 #include "tests/support/npy_file.h"
 #include "tests/support/temp_file.h"

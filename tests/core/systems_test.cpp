@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "core/error.h"
-#include "core/system.h"
+#include "core/base/error.h"
+#include "core/systems/system.h"
 
 namespace moeblaze {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/trace.h"
+#include "core/trace/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/system.h"
+#include "core/systems/system.h"
 
 namespace moeblaze {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <sstream>
 
-#include "core/error.h"
-#include "traces/chrome.h"
-#include "traces/kineto.h"
+#include "core/base/error.h"
+#include "traces/export/chrome.h"
+#include "traces/import/kineto/kineto.h"
 
 /// Any bytes as a Kineto trace: only InputError may leave, and what is imported can be used.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

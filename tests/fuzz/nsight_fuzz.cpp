@@ -6,9 +6,9 @@
 #include <sstream>
 #include <string>
 
-#include "core/error.h"
-#include "traces/chrome.h"
-#include "traces/nsight.h"
+#include "core/base/error.h"
+#include "traces/export/chrome.h"
+#include "traces/import/nsight/nsight.h"
 
 /// Any bytes as a Nsight Systems database: only InputError may leave, and what is imported can be used.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

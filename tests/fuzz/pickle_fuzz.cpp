@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/trace.h"
-#include "traces/memory_viz.h"
-#include "traces/torch_snapshot.h"
+#include "core/base/error.h"
+#include "core/trace/trace.h"
+#include "traces/export/memory_viz.h"
+#include "traces/import/torch/torch_snapshot.h"
 
 /// Reads the bytes as a PyTorch memory snapshot; what can be read must have curves, and survive being written and read
 /// again. Only InputError may be thrown.

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
-#include "traces/store.h"
-#include "traces/store_file.h"
+#include "core/base/error.h"
+#include "traces/store/store.h"
+#include "traces/store/store_file.h"
 
 namespace {
 

@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/error.h"
-#include "traces/gzip.h"
-#include "traces/json_tree.h"
-#include "traces/pickle.h"
+#include "core/base/error.h"
+#include "traces/formats/gzip.h"
+#include "traces/formats/json_tree.h"
+#include "traces/formats/pickle.h"
 
 namespace {
 

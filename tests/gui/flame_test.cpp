@@ -6,7 +6,7 @@
 
 #include "gui/models/flame_tree.h"
 #include "gui/panels/flame_view.h"
-#include "gui/timeline/progress.h"
+#include "gui/timeline/index/progress.h"
 #include "tests/gui/shell_traces.h"
 
 namespace moeblaze::gui {

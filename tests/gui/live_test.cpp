@@ -3,13 +3,13 @@
 
 #include <QSignalSpy>
 
+#include "gui/document/swap_document.h"
+#include "gui/document/view_state.h"
 #include "gui/live/live_source.h"
 #include "gui/shell/document_page.h"
-#include "gui/swap_document.h"
-#include "gui/view_state.h"
 #include "tests/gui/shell_traces.h"
 #include "tests/support/temp_file.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze::gui {
 namespace {

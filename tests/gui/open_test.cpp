@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/error.h"
-#include "core/interrupt.h"
+#include "core/base/error.h"
+#include "core/base/interrupt.h"
 #include "gui/open/latest_job.h"
 #include "gui/open/open_document.h"
 #include "gui/open/recent_files.h"

@@ -1,4 +1,4 @@
-#include "gui/program.h"
+#include "gui/app/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,10 +3,10 @@
 
 #include <thread>
 
-#include "gui/document.h"
-#include "gui/timeline/byte_scale.h"
+#include "gui/document/document.h"
+#include "gui/timeline/frame/byte_scale.h"
 #include "tests/gui/timeline_traces.h"
-#include "traces/figures.h"
+#include "traces/figures/figures.h"
 #include "traces/open.h"
 
 namespace moeblaze::gui {

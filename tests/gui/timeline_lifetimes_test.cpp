@@ -4,8 +4,8 @@
 #include <map>
 #include <numeric>
 
-#include "gui/timeline/address_map.h"
-#include "gui/timeline/stack_layout.h"
+#include "gui/timeline/frame/stack_layout.h"
+#include "gui/timeline/index/address_map.h"
 #include "tests/gui/timeline_traces.h"
 
 namespace moeblaze::gui {

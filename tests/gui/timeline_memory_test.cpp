@@ -3,9 +3,9 @@
 
 #include <numeric>
 
-#include "gui/timeline/memory_index.h"
+#include "gui/timeline/index/memory_index.h"
 #include "tests/gui/timeline_traces.h"
-#include "traces/figures.h"
+#include "traces/figures/figures.h"
 #include "traces/open.h"
 
 namespace moeblaze::gui {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "gui/timeline/byte_scale.h"
-#include "gui/timeline/time_scale.h"
+#include "gui/timeline/frame/byte_scale.h"
+#include "gui/timeline/index/time_scale.h"
 
 namespace moeblaze::gui {
 namespace {

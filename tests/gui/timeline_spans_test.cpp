@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-#include "gui/timeline/span_lanes.h"
+#include "gui/timeline/index/span_lanes.h"
 #include "tests/gui/timeline_traces.h"
 
 namespace moeblaze::gui {

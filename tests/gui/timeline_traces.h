@@ -3,7 +3,7 @@
 #include <memory>
 #include <random>
 
-#include "core/trace.h"
+#include "core/trace/trace.h"
 
 /// Traces for the timeline's tests.
 namespace moeblaze::gui {

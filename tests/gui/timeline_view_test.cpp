@@ -1,4 +1,4 @@
-#include "gui/timeline/timeline_view.h"
+#include "gui/timeline/view/timeline_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <QTest>
 #include <QWheelEvent>
 
-#include "gui/timeline/timeline_hits.h"
-#include "gui/timeline/timeline_picture.h"
-#include "gui/timeline/timeline_raster.h"
+#include "gui/timeline/frame/timeline_raster.h"
+#include "gui/timeline/paint/timeline_picture.h"
+#include "gui/timeline/view/timeline_hits.h"
 #include "tests/gui/timeline_traces.h"
 #include "traces/open.h"
 

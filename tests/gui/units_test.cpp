@@ -1,11 +1,11 @@
-#include "gui/units.h"
+#include "gui/units/units.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
 
-#include "gui/timeline/byte_scale.h"
+#include "gui/timeline/frame/byte_scale.h"
 #include "gui/whatif/log_scale.h"
 
 namespace moeblaze::gui {

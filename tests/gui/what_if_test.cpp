@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "core/interrupt.h"
+#include "core/base/interrupt.h"
 #include "tests/support/input_error.h"
 #include "tests/support/temp_file.h"
 

@@ -1,11 +1,11 @@
-#include "kernels/bench.h"
+#include "kernels/bench/bench.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/run.h"
 #include "tests/support/temp_file.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "core/system.h"
-#include "kernels/executor.h"
+#include "core/systems/system.h"
+#include "kernels/host/executor.h"
 
 namespace moeblaze {
 namespace {

@@ -1,7 +1,7 @@
 /* The header as C99 sees it. */
 #include <stddef.h>
 
-#include "kernels/moeblaze.h"
+#include "kernels/api/moeblaze.h"
 
 /* Calls everything that needs no GPU; 0 when all went as it should, else the number of the call that did not. */
 int moeblazeFromC99(void) {

@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "core/arena.h"
-#include "kernels/binding.h"
-#include "kernels/moeblaze.h"
+#include "core/plan/arena.h"
+#include "kernels/api/moeblaze.h"
+#include "kernels/host/binding.h"
 #include "tests/support/layer_case.h"
 
 extern "C" int moeblazeFromC99(void);

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <optional>
 
-#include "core/error.h"
-#include "core/routing.h"
-#include "kernels/cuda/dispatch_run.h"
+#include "core/base/error.h"
+#include "core/routing/routing.h"
+#include "kernels/cuda/dispatch/dispatch_run.h"
 
 namespace moeblaze::cuda {
 namespace {

@@ -3,9 +3,9 @@
 #include <bit>
 #include <optional>
 
-#include "core/error.h"
-#include "kernels/cuda/executor.h"
-#include "kernels/cuda/steps.h"
+#include "core/base/error.h"
+#include "kernels/cuda/exec/executor.h"
+#include "kernels/cuda/exec/steps.h"
 #include "tests/support/layer_case.h"
 
 namespace moeblaze::cuda {

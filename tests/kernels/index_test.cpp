@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/system.h"
+#include "core/systems/system.h"
 #include "kernels/host/dispatch.h"
 
 namespace moeblaze {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/layer_data.h"
+#include "kernels/layer/layer_data.h"
 
 namespace moeblaze {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/layer_data.h"
+#include "kernels/layer/layer_data.h"
 
 namespace moeblaze {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "profiler/record_decoder.h"
+#include "profiler/cupti/record_decoder.h"
 
 namespace moeblaze::profiler {
 namespace {

@@ -1,5 +1,5 @@
 // What surrounds a recording: buffers, the shared page, settings, starting programs.
-#include "profiler/launch.h"
+#include "profiler/commands/launch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <set>
 #include <thread>
 
-#include "core/error.h"
-#include "profiler/activity_buffers.h"
-#include "profiler/injection_settings.h"
-#include "profiler/status_page.h"
+#include "core/base/error.h"
+#include "profiler/cupti/activity_buffers.h"
+#include "profiler/injection/injection_settings.h"
+#include "profiler/injection/status_page.h"
 
 namespace moeblaze::profiler {
 namespace {

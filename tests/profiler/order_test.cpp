@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "profiler/recording_clock.h"
-#include "profiler/stream_order.h"
+#include "profiler/recording/recording_clock.h"
+#include "profiler/recording/stream_order.h"
 
 namespace moeblaze::profiler {
 namespace {

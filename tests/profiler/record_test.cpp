@@ -13,10 +13,10 @@
 #include <sstream>
 #include <thread>
 
-#include "core/error.h"
-#include "profiler/commands.h"
-#include "profiler/injection_library.h"
-#include "traces/store.h"
+#include "core/base/error.h"
+#include "profiler/commands/commands.h"
+#include "profiler/injection/injection_library.h"
+#include "traces/store/store.h"
 
 namespace moeblaze::profiler {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "profiler/event_recorder.h"
-#include "traces/store.h"
+#include "profiler/recording/event_recorder.h"
+#include "traces/store/store.h"
 
 namespace moeblaze::profiler {
 namespace {

@@ -2,7 +2,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include "profiler/profiled_run.h"
+#include "profiler/planned/profiled_run.h"
 #include "tests/profiler/small_plan.h"
 
 namespace moeblaze::profiler {

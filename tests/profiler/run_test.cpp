@@ -10,12 +10,12 @@
 #include <sstream>
 #include <thread>
 
-#include "core/command_options.h"
-#include "profiler/commands.h"
-#include "profiler/plan_labels.h"
-#include "profiler/profiled_run.h"
+#include "core/command/command_options.h"
+#include "profiler/commands/commands.h"
+#include "profiler/planned/plan_labels.h"
+#include "profiler/planned/profiled_run.h"
 #include "tests/profiler/small_plan.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze::profiler {
 namespace {

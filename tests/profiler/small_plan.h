@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "core/plan.h"
-#include "core/routing.h"
-#include "core/system.h"
+#include "core/plan/plan.h"
+#include "core/routing/routing.h"
+#include "core/systems/system.h"
 
 namespace moeblaze::profiler {
 

@@ -1,9 +1,9 @@
-#include "simulator/allocator_option.h"
+#include "simulator/commands/allocator_option.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simulator/commands.h"
+#include "simulator/commands/commands.h"
 #include "tests/support/run.h"
 
 namespace moeblaze {

@@ -1,4 +1,4 @@
-#include "simulator/allocator_replay.h"
+#include "simulator/allocator/allocator_replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "simulator/chart.h"
+#include "simulator/commands/chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "core/report.h"
+#include "core/base/report.h"
 
 namespace moeblaze {
 namespace {

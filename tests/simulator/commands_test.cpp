@@ -1,4 +1,4 @@
-#include "simulator/commands.h"
+#include "simulator/commands/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <set>
 
-#include "core/config.h"
-#include "core/system.h"
+#include "core/config/config.h"
+#include "core/systems/system.h"
 #include "tests/support/run.h"
 #include "tests/support/temp_file.h"
 

@@ -1,9 +1,9 @@
-#include "simulator/cost_model.h"
+#include "simulator/cost/cost_model.h"
 
 #include <gtest/gtest.h>
 
-#include "core/plan_builder.h"
-#include "simulator/simulation.h"
+#include "core/systems/plan_builder.h"
+#include "simulator/cost/simulation.h"
 
 namespace moeblaze {
 namespace {

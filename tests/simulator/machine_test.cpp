@@ -1,4 +1,4 @@
-#include "simulator/machine.h"
+#include "simulator/cost/machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

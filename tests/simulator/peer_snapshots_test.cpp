@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/system.h"
-#include "simulator/allocator_replay.h"
-#include "traces/diff.h"
-#include "traces/figures.h"
+#include "core/systems/system.h"
+#include "simulator/allocator/allocator_replay.h"
+#include "traces/figures/diff.h"
+#include "traces/figures/figures.h"
 #include "traces/open.h"
 
 namespace moeblaze {

@@ -1,5 +1,5 @@
 // The foreign proof: what five public MoE layers were measured to need on an H200 against their Plans.
-#include "simulator/peers.h"
+#include "simulator/commands/peers.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "simulator/simulation.h"
+#include "simulator/cost/simulation.h"
 
 namespace moeblaze {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/system.h"
-#include "kernels/executor.h"
+#include "core/systems/system.h"
+#include "kernels/host/executor.h"
 
 namespace moeblaze {
 

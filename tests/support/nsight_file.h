@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "traces/sqlite.h"
+#include "traces/formats/sqlite.h"
 
 namespace moeblaze {
 

@@ -7,10 +7,10 @@
 
 #include "tests/support/input_error.h"
 #include "tests/support/temp_file.h"
-#include "traces/chrome.h"
-#include "traces/csv.h"
-#include "traces/kineto.h"
-#include "traces/sqlite.h"
+#include "traces/export/chrome.h"
+#include "traces/export/csv.h"
+#include "traces/formats/sqlite.h"
+#include "traces/import/kineto/kineto.h"
 
 namespace moeblaze {
 namespace {

@@ -1,5 +1,5 @@
 // moeblaze-trace as a user runs it.
-#include "traces/commands.h"
+#include "traces/commands/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "tests/support/temp_file.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze {
 namespace {

@@ -1,16 +1,16 @@
-#include "traces/follower.h"
+#include "traces/store/follower.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "core/error.h"
-#include "core/interrupt.h"
+#include "core/base/error.h"
+#include "core/base/interrupt.h"
 #include "tests/support/input_error.h"
 #include "tests/support/temp_file.h"
 #include "traces/open.h"
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 namespace moeblaze {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/gzip.h"
+#include "traces/formats/gzip.h"
 
 #include "tests/support/gzip_data.h"
 #include "tests/support/input_error.h"

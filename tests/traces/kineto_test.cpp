@@ -1,4 +1,4 @@
-#include "traces/kineto.h"
+#include "traces/import/kineto/kineto.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,8 +9,8 @@
 
 #include "tests/support/gzip_data.h"
 #include "tests/support/input_error.h"
-#include "traces/gzip.h"
-#include "traces/kineto_events.h"
+#include "traces/formats/gzip.h"
+#include "traces/import/kineto/kineto_events.h"
 
 namespace moeblaze {
 namespace {

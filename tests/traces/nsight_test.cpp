@@ -1,4 +1,4 @@
-#include "traces/nsight.h"
+#include "traces/import/nsight/nsight.h"
 
 #include <algorithm>
 #include <chrono>

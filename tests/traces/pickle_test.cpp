@@ -1,4 +1,4 @@
-#include "traces/pickle.h"
+#include "traces/formats/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "traces/sqlite.h"
+#include "traces/formats/sqlite.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace moeblaze {
 namespace {

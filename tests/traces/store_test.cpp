@@ -1,4 +1,4 @@
-#include "traces/store.h"
+#include "traces/store/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <random>
 #include <sstream>
 
-#include "core/error.h"
-#include "traces/sqlite.h"
+#include "core/base/error.h"
+#include "traces/formats/sqlite.h"
 
 namespace moeblaze {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/torch_snapshot.h"
+#include "traces/import/torch/torch_snapshot.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <iterator>
 
 #include "tests/support/input_error.h"
-#include "traces/memory_viz.h"
+#include "traces/export/memory_viz.h"
 
 namespace moeblaze {
 namespace {

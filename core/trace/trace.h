@@ -1,0 +1,161 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace moeblaze {
+
+enum class TrackId : int32_t { none = -1 };
+enum class StringId : uint32_t { empty = 0 };
+enum class StackId : uint32_t { none = 0 };
+constexpr size_t index(TrackId id) { return static_cast<size_t>(id); }
+constexpr size_t index(StringId id) { return static_cast<size_t>(id); }
+constexpr size_t index(StackId id) { return static_cast<size_t>(id); }
+
+/// Texts of a trace, each once: millions of events share a few names.
+class Strings {
+ public:
+  Strings() { add({}); }
+  StringId add(std::string_view text);
+  const std::string& operator[](StringId id) const { return texts_[index(id)]; }
+  size_t size() const { return texts_.size(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, StringId> ids_;
+};
+
+/// One line of a call stack.
+struct Frame {
+  StringId function = StringId::empty, file = StringId::empty;
+  int32_t line = 0;
+  bool operator==(const Frame&) const = default;
+};
+
+/// Call stacks, each once, innermost frame first; StackId::none is the empty one.
+class Stacks {
+ public:
+  Stacks() { add({}); }
+  StackId add(std::vector<Frame> frames);
+  std::span<const Frame> operator[](StackId id) const { return stacks_[index(id)]; }
+  size_t size() const { return stacks_.size(); }
+
+ private:
+  std::vector<std::vector<Frame>> stacks_;
+  std::unordered_multimap<size_t, StackId> ids_;  ///< by hash of the frames
+};
+
+/// A GPU, or the host.
+struct Device {
+  int32_t id = 0;  ///< as the recording numbered it
+  std::string name;
+  int64_t memoryBytes = 0;  ///< 0 when not known
+};
+
+/// What a track's allocations are.
+enum class TrackKind : uint8_t {
+  planned,   ///< buffers of a Plan
+  observed,  ///< what a program allocated
+  segments,  ///< what an allocator took from the device: reserved memory
+};
+std::string_view name(TrackKind kind);
+
+/// A lane of a trace.
+struct Track {
+  std::string name;
+  TrackKind kind = TrackKind::planned;
+  int32_t device = 0;  ///< Device::id
+};
+
+/// Something that took time. Times in ns from the start of the trace.
+struct Span {
+  TrackId track = TrackId::none;
+  StringId name = StringId::empty;
+  int64_t startNs = 0;
+  int64_t durationNs = 0;
+  StepId step = StepId::none;
+};
+
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+/// Memory that existed from allocNs until freeNs.
+struct Allocation {
+  TrackId track = TrackId::none;
+  StringId name = StringId::empty;
+  Role role = Role::unknown;
+  bool older = false;  ///< than the recording: allocNs is where that begins
+  int64_t bytes = 0;
+  int64_t requestedBytes = 0;  ///< what was asked for, where the allocator gave more; 0: the same
+  int64_t allocNs = 0;
+  int64_t freeNs = kNever;           ///< from when on the memory can be used again
+  StepId step = StepId::none;        ///< that first wrote it
+  StackId stack = StackId::none;     ///< that allocated it
+  int64_t freeRequestedNs = kNever;  ///< when it was let go of, where that came before freeNs
+  uint64_t address = 0;              ///< 0 when not known
+  int64_t stream = 0;
+};
+
+/// A quantity over time, in its unit ("bytes", "MHz").
+struct Counter {
+  TrackId track = TrackId::none;
+  StringId name = StringId::empty, unit = StringId::empty;
+  std::vector<std::pair<int64_t, double>> points;  ///< ns, value from there on; ascending
+};
+
+/// Something the recording knows it missed, and how often.
+struct Loss {
+  std::string what;
+  int64_t count = 0;
+};
+
+/// Everything simulated, measured or imported, in one form.
+struct Trace {
+  std::vector<std::pair<std::string, std::string>> meta;  ///< "source", "config", "system", ... in order
+  Strings strings;
+  Stacks stacks;
+  std::vector<Device> devices;
+  std::vector<Track> tracks;
+  std::vector<Span> spans;
+  std::vector<Allocation> allocations;
+  std::vector<Counter> counters;
+  std::vector<Loss> losses;
+};
+
+/// A Plan with a time for every Step (ns each, run one after the other): the only way from a Plan to a Trace. One span
+/// a Step and one allocation a counted buffer, on one planned track; outputs and gradients are not freed.
+Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs);
+
+/// Bytes over time of one track's allocations. An allocation counts from allocNs until just before freeNs, so at one
+/// instant frees come before allocations.
+class MemoryCurve {
+ public:
+  struct Point {
+    int64_t timeNs = 0;
+    int64_t bytes = 0;  ///< from here to the next point
+  };
+
+  MemoryCurve(const Trace& trace, TrackId track);
+
+  /// Ascending in time, one per instant at which something changed.
+  std::span<const Point> points() const { return points_; }
+  /// The first instant of the most bytes; zero for an empty track.
+  Point peak() const;
+  int64_t bytesAt(int64_t timeNs) const;
+  /// Indices into the trace's allocations of what is alive at `timeNs`, largest first.
+  std::vector<size_t> liveAt(int64_t timeNs) const;
+
+ private:
+  const Trace* trace_;
+  TrackId track_;
+  std::vector<Point> points_;
+};
+
+}  // namespace moeblaze

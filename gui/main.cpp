@@ -1,5 +1,0 @@
-#include <iostream>
-
-#include "gui/program.h"
-
-int main(int argc, char** argv) { return moeblaze::gui::runGui(argc, argv, std::cout, std::cerr); }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "core/trace/trace.h"
+
+namespace moeblaze::gui {
+
+/// What the spans of a track are, in the order in which lanes are shown: what is meant to happen, what a program says
+/// of itself, what the device does for it, and what recording costs.
+enum class SpanContent : uint8_t { plannedSteps, ranges, other, kernels, copies, overhead };
+
+/// Told by the kind of the track, and where several have it by the words with which profilers name them.
+SpanContent spanContent(const Track& track);
+
+/// Whether a span's track is a plan's; false for TrackId::none.
+bool isPlanned(const Trace& trace, TrackId track);
+
+/// Sorts tracks by what their spans are; those of one kind keep their order.
+void sortBySpanContent(const Trace& trace, std::vector<TrackId>& tracks);
+
+}  // namespace moeblaze::gui

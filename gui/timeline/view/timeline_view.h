@@ -1,0 +1,76 @@
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <memory>
+#include <optional>
+
+#include "gui/timeline/frame/timeline_renderer.h"
+#include "gui/timeline/paint/timeline_canvas.h"
+
+namespace moeblaze::gui {
+
+/// Memory bands, allocations, addresses and spans of a document over one time axis. Draws on other threads: moving and
+/// zooming never wait, what was drawn last is stretched meanwhile.
+class TimelineView : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  /// `state` outlives it.
+  explicit TimelineView(ViewState* state, QWidget* parent = nullptr);
+
+  /// True once what is shown is drawn for the present window, size and colours.
+  bool isUpToDate() const { return frame_ && isCurrent_; }
+
+ Q_SIGNALS:
+  /// What was asked for last is on the screen.
+  void drawn();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
+
+ private:
+  enum class Drag : uint8_t { none, press, pan, range, edge };
+
+  void showDocument();
+  void refresh();
+  void relayOut();
+  void placePanes();
+  void accept(const std::shared_ptr<const RenderedFrame>& frame);
+  bool isOfDocument() const;
+  bool isSmall() const;
+  TimelineCanvas canvas() const;
+  void paintImages(QPainter& painter) const;
+  void zoom(double x, double factor);
+  void pan(double pixels);
+  void click(const QPoint& at);
+  void drag(const QPoint& to);
+  void hover(const QPoint& at, const QPoint& global);
+  void selectTo(int x);
+  void toggle(const TimelineLayout::Area& area);
+
+  ViewState* state_;
+  TimelineRenderer renderer_;
+  TimelineTheme theme_;
+  TimelineLayout layout_;
+  PaneSizes sizes_;
+  std::shared_ptr<const RenderedFrame> frame_;
+  uint64_t requested_ = 0;  ///< generation of the last request
+  bool isCurrent_ = false;
+  mutable View oldView_;  ///< of a frame whose document was swapped for a newer one
+
+  Drag drag_ = Drag::none;
+  QPoint pressed_;
+  TimeWindow pressedWindow_;
+  size_t edge_ = 0;
+  PaneSizes pressedSizes_;
+};
+
+}  // namespace moeblaze::gui

@@ -1,9 +1,0 @@
-#include "kernels/cuda/refuse.h"
-
-#include "core/error.h"
-
-namespace moeblaze::cuda {
-
-void refuseStep(const BoundStep& step, const char* why) { throw DeviceError("step " + step.step.name + ": " + why); }
-
-}  // namespace moeblaze::cuda

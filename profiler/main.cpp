@@ -1,5 +1,0 @@
-#include <iostream>
-
-#include "profiler/commands.h"
-
-int main(int argc, char** argv) { return moeblaze::profiler::runProfiler(argc, argv, std::cout, std::cerr); }

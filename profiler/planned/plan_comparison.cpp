@@ -1,0 +1,183 @@
+#include "profiler/planned/plan_comparison.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "core/base/median.h"
+
+namespace moeblaze::profiler {
+namespace {
+
+/// Most bytes alive at once of the allocations at `indices`.
+int64_t peakOf(const Trace& trace, const std::vector<size_t>& indices) {
+  Trace part;
+  part.tracks.push_back({"", TrackKind::observed});
+  for (size_t i : indices) {
+    part.allocations.push_back({.track = TrackId{0},
+                                .bytes = trace.allocations[i].bytes,
+                                .allocNs = trace.allocations[i].allocNs,
+                                .freeNs = trace.allocations[i].freeNs});
+  }
+  return MemoryCurve(part, TrackId{0}).peak().bytes;
+}
+
+using ByName = std::map<std::string, std::vector<size_t>>;  ///< allocations' indices
+
+ByName byName(const Trace& trace, TrackId memory) {
+  ByName found;
+  for (size_t i = 0; i < trace.allocations.size(); ++i)
+    if (trace.allocations[i].track == memory) found[trace.strings[trace.allocations[i].name]].push_back(i);
+  return found;
+}
+
+BufferComparison compareBuffer(const Buffer& buffer, const Trace& trace, const std::vector<size_t>& indices,
+                               int64_t iterations) {
+  BufferComparison row{.name = buffer.name,
+                       .role = buffer.role,
+                       .plannedBytes = buffer.bytes,
+                       .observedBytes = indices.empty() ? 0 : buffer.bytes,
+                       .observed = std::ssize(indices)};
+  for (size_t i : indices)
+    if (std::abs(trace.allocations[i].bytes - buffer.bytes) > std::abs(row.observedBytes - buffer.bytes))
+      row.observedBytes = trace.allocations[i].bytes;
+  row.matches = row.observed == iterations && row.observedBytes == buffer.bytes;
+  return row;
+}
+
+void compareTimes(const Plan& plan, const std::vector<Iteration>& iterations, int64_t warmUps,
+                  const std::vector<int64_t>& predictedNs, PlanComparison& comparison) {
+  // When only warm-ups were run in full, their times are all there is.
+  const int64_t first = std::ssize(iterations) > warmUps ? warmUps : 0;
+  std::vector<int64_t> totals;
+  for (int64_t k = first; k < std::ssize(iterations); ++k)
+    totals.push_back(iterations[k].ends.back() - iterations[k].starts.front());
+  comparison.measuredNs = median(totals);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    std::vector<int64_t> times;
+    for (int64_t k = first; k < std::ssize(iterations); ++k)
+      times.push_back(iterations[k].ends[i] - iterations[k].starts[i]);
+    const int64_t predicted = predictedNs.empty() ? 0 : predictedNs[i];
+    comparison.steps.push_back({plan.steps[i].name, plan.steps[i].phase, predicted, median(times)});
+    comparison.predictedNs += predicted;
+  }
+}
+
+}  // namespace
+
+int64_t PlanComparison::worstDifference() const {
+  int64_t worst = std::abs(observedPeak - plannedPeak);
+  for (const BufferComparison& row : buffers) {
+    worst = std::max(worst, std::abs(row.observedBytes - row.plannedBytes));
+    if (!row.matches) worst = std::max<int64_t>(worst, 1);
+  }
+  return worst;
+}
+
+std::vector<Iteration> iterationsOf(const Plan& plan, const Trace& trace) {
+  std::vector<const Span*> work;
+  for (const Span& span : trace.spans)
+    if (span.step != StepId::none && index(span.step) < plan.steps.size() &&
+        trace.tracks[index(span.track)].kind == TrackKind::observed)
+      work.push_back(&span);
+  std::ranges::stable_sort(work, {}, &Span::startNs);
+  std::vector<Iteration> iterations;
+  size_t last = plan.steps.size();
+  for (const Span* span : work) {
+    const size_t step = index(span->step);
+    if (iterations.empty() || step < last) {
+      iterations.push_back(
+          {std::vector<int64_t>(plan.steps.size(), kNever), std::vector<int64_t>(plan.steps.size(), kNever)});
+    }
+    last = step;
+    Iteration& it = iterations.back();
+    if (it.starts[step] == kNever) it.starts[step] = span->startNs;
+    it.ends[step] = it.ends[step] == kNever ? span->startNs + span->durationNs
+                                            : std::max(it.ends[step], span->startNs + span->durationNs);
+  }
+  // Steps without work: where the one before ended, and the first ones where the first work began.
+  for (Iteration& it : iterations) {
+    int64_t at = *std::ranges::min_element(it.starts);
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      if (it.starts[i] == kNever) it.starts[i] = it.ends[i] = at;
+      at = it.ends[i];
+    }
+  }
+  return iterations;
+}
+
+PlanComparison compareWithPlan(const Plan& plan, const Trace& trace, TrackId memory, int64_t warmUps,
+                               const std::vector<int64_t>& predictedNs) {
+  PlanComparison comparison;
+  const std::vector<Iteration> iterations = iterationsOf(plan, trace);
+  comparison.iterations = std::ssize(iterations);
+  comparison.plannedPeak = memoryFigures(plan).peak;
+  ByName observed = byName(trace, memory);
+  std::vector<size_t> planned;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.external || !buffer.ownsStorage()) continue;
+    const std::vector<size_t> indices = observed[buffer.name];
+    comparison.buffers.push_back(compareBuffer(buffer, trace, indices, comparison.iterations));
+    planned.insert(planned.end(), indices.begin(), indices.end());
+    observed.erase(buffer.name);
+  }
+  comparison.observedPeak = peakOf(trace, planned);
+  std::vector<size_t> others;
+  for (const auto& [name, indices] : observed) {
+    comparison.hidden.push_back({name, peakOf(trace, indices), std::ssize(indices)});
+    others.insert(others.end(), indices.begin(), indices.end());
+  }
+  comparison.hiddenBytes = peakOf(trace, others);
+  std::ranges::stable_sort(comparison.hidden, std::ranges::greater{}, &HiddenAllocation::bytes);
+  compareTimes(plan, iterations, warmUps, predictedNs, comparison);
+  return comparison;
+}
+
+void addPlannedTrack(const Plan& plan, Trace& trace) {
+  const std::vector<Iteration> iterations = iterationsOf(plan, trace);
+  const TrackId track = static_cast<TrackId>(trace.tracks.size());
+  trace.tracks.push_back({plan.system + " planned", TrackKind::planned});
+  for (const auto& [starts, ends] : iterations) {
+    std::vector<int64_t> stepNs;  // a Step lasts until the next begins
+    for (size_t i = 0; i < starts.size(); ++i)
+      stepNs.push_back((i + 1 < starts.size() ? starts[i + 1] : ends[i]) - starts[i]);
+    const Trace once = makeTrace(plan, stepNs);
+    for (Span span : once.spans) {
+      span.track = track;
+      span.name = trace.strings.add(once.strings[span.name]);
+      span.startNs += starts.front();
+      trace.spans.push_back(span);
+    }
+    for (Allocation allocation : once.allocations) {
+      allocation.track = track;
+      allocation.name = trace.strings.add(once.strings[allocation.name]);
+      allocation.allocNs += starts.front();
+      allocation.freeNs = allocation.freeNs == kNever ? ends.back() : allocation.freeNs + starts.front();
+      trace.allocations.push_back(allocation);
+    }
+  }
+}
+
+void startAt(Trace& trace, int64_t fromNs) {
+  std::erase_if(trace.spans, [&](const Span& span) { return span.startNs + span.durationNs <= fromNs; });
+  std::erase_if(trace.allocations, [&](const Allocation& allocation) {
+    return allocation.freeNs <= fromNs || (allocation.step != StepId::none && allocation.allocNs < fromNs);
+  });
+  for (Span& span : trace.spans) span.startNs -= fromNs;
+  for (Allocation& allocation : trace.allocations) {
+    if (allocation.allocNs < fromNs) allocation.older = true;
+    allocation.allocNs = std::max<int64_t>(0, allocation.allocNs - fromNs);
+    if (allocation.freeNs != kNever) allocation.freeNs -= fromNs;
+    if (allocation.freeRequestedNs != kNever)
+      allocation.freeRequestedNs = std::max(allocation.allocNs, allocation.freeRequestedNs - fromNs);
+  }
+  for (Counter& counter : trace.counters) {
+    // The last value from before holds at the start.
+    auto first = std::ranges::upper_bound(counter.points, fromNs, {}, &std::pair<int64_t, double>::first);
+    if (first != counter.points.begin()) --first;
+    counter.points.erase(counter.points.begin(), first);
+    for (auto& [timeNs, value] : counter.points) timeNs = std::max<int64_t>(0, timeNs - fromNs);
+  }
+}
+
+}  // namespace moeblaze::profiler

@@ -1,5 +1,0 @@
-#include <iostream>
-
-#include "traces/commands.h"
-
-int main(int argc, char** argv) { return moeblaze::runTraces(argc, argv, std::cout, std::cerr); }
