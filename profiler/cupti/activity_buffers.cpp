@@ -18,11 +18,11 @@ int64_t wallNs() {
 
 }  // namespace
 
-/// CUPTI calls from C: nothing may be thrown for want of memory there.
+/// Reserves all room now: request() and complete() are called from C and must not throw when memory runs out.
 ActivityBuffers::ActivityBuffers() {
-  free_.reserve(kMostBuffers);
-  filled_.reserve(kMostBuffers);
-  out_.reserve(kMostBuffers);
+  free_.reserve(kMaxBuffers);
+  filled_.reserve(kMaxBuffers);
+  out_.reserve(kMaxBuffers);
 }
 
 ActivityBuffers::~ActivityBuffers() {
@@ -36,8 +36,9 @@ uint8_t* ActivityBuffers::request() {
   if (!free_.empty()) {
     buffer = free_.back();
     free_.pop_back();
-  } else if (count_ < kMostBuffers) {
-    // The system zeroes such blocks page by page, when they are written: quick here, on the program's thread.
+  } else if (count_ < kMaxBuffers) {
+    // calloc maps a block of this size, and the system zeroes a page only when it is first written. So this is quick,
+    // which matters because it runs on the program's thread.
     buffer = static_cast<uint8_t*>(std::calloc(1, kBytes));
     count_ += buffer != nullptr;
   }
@@ -68,7 +69,7 @@ void ActivityBuffers::drain(const std::function<void(uint8_t*, size_t)>& read) {
   {
     const std::lock_guard lock(mutex_);
     filled.swap(filled_);
-    filled_.reserve(kMostBuffers);
+    filled_.reserve(kMaxBuffers);
   }
   for (const auto& [buffer, validBytes] : filled) {
     if (validBytes > 0) read(buffer, validBytes);

@@ -16,16 +16,17 @@
 namespace moeblaze::profiler {
 namespace {
 
-/// CUPTI's buffer callbacks carry nothing of ours, and may come as late as the process ends.
+/// A global, because CUPTI passes no user data to its buffer callbacks, and never destroyed, because CUPTI may call
+/// them until the process ends.
 ActivityBuffers& buffers() {
   static auto* const kBuffers = new ActivityBuffers;
   return *kBuffers;
 }
 
-void CUPTIAPI requestBuffer(uint8_t** buffer, size_t* bytes, size_t* mostRecords) {
+void CUPTIAPI requestBuffer(uint8_t** buffer, size_t* bytes, size_t* maxRecords) {
   *buffer = buffers().request();
   *bytes = *buffer == nullptr ? 0 : ActivityBuffers::kBytes;
-  *mostRecords = 0;
+  *maxRecords = 0;  // no limit but the size
 }
 
 void CUPTIAPI completeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t validBytes) {
@@ -36,6 +37,7 @@ struct Call {
   CUpti_CallbackDomain domain;
   CUpti_CallbackId id;
 };
+/// The calls that report mappings and frees.
 constexpr std::array<Call, 11> kCalls{
     {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemCreate},
      {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemRelease},
@@ -69,8 +71,8 @@ Event runtimeEvent(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t 
   }
 }
 
-/// What lets go of memory counts from where its call began, for it may be another thread's the moment it is let go of;
-/// the rest from where it ended.
+/// A call that gives up memory is dated by its beginning, because another thread may own the memory before the call
+/// returns. All other calls are dated by their end.
 Event driverEvent(CUpti_CallbackId id, const CUpti_CallbackData& call, int64_t enteredNs, int64_t nowNs) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemCreate: {
@@ -151,7 +153,7 @@ void Collector::subscribe() {
 
 void Collector::enableAll() {
   std::vector<CUpti_ActivityKind> kinds{CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
-  // That one version breaks the programs' ranges: https://github.com/NVIDIA/NVTX/issues/125.
+  // With this version, collecting markers breaks the program's NVTX ranges: https://github.com/NVIDIA/NVTX/issues/125.
   constexpr uint32_t kBrokenRanges = 130000;
   if (cupti_.version != kBrokenRanges) kinds.push_back(CUPTI_ACTIVITY_KIND_MARKER);
   if (options_.work)
@@ -187,7 +189,7 @@ void Collector::resume() {
 int64_t Collector::nowNs() const {
   uint64_t now = 0;
   if (!failed_ && cupti_.getTimestamp(&now) == CUPTI_SUCCESS) return static_cast<int64_t>(now);
-  timespec wall{};  // what CUPTI's clock follows
+  timespec wall{};  // CUPTI's clock follows the wall clock
   clock_gettime(CLOCK_REALTIME, &wall);
   return int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec;
 }
@@ -200,11 +202,12 @@ void Collector::pop() {
 }
 
 void Collector::drain(bool atEnd, const Sink& sink) {
-  // A record is in its buffer this long after its time; threads are held up between the two, now and then.
+  // Assumed upper bound of the delay between a record's time and its arrival in a buffer: a thread is sometimes held up
+  // between the two.
   constexpr int64_t kSlackNs = 150'000'000;
-  // A flush leaves buffers with work that still runs, and what else is in them. Not for ever, should one stay out
-  // empty.
-  constexpr int64_t kMostHeldBackNs = 5'000'000'000;
+  // A flush does not return a buffer that holds work still running, so its other records are held back too. The limit
+  // keeps a buffer that stays out empty from holding back the recording for ever.
+  constexpr int64_t kMaxHeldBackNs = 5'000'000'000;
   const int64_t startNs = nowNs();
   std::vector<Event> calls;
   int64_t lostCalls = 0;
@@ -214,7 +217,7 @@ void Collector::drain(bool atEnd, const Sink& sink) {
     lostCalls = std::exchange(lostCalls_, 0);
   }
   if (!failed_) cupti_.flushAll(atEnd ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
-  toldUntilNs_ = std::min(startNs - kSlackNs, std::max(buffers().oldestOutNs(), startNs - kMostHeldBackNs));
+  toldUntilNs_ = std::min(startNs - kSlackNs, std::max(buffers().oldestOutNs(), startNs - kMaxHeldBackNs));
   for (Event& call : calls) sink(std::move(call));
   if (lostCalls > 0) sink(LostEvent{"mappings and frees that found no memory to be noted in", lostCalls});
   buffers().drain([&](uint8_t* buffer, size_t validBytes) {
@@ -240,7 +243,7 @@ void CUPTIAPI Collector::onCallback(void* self, CUpti_CallbackDomain domain, CUp
     case CUPTI_CB_DOMAIN_RUNTIME_API:
       return collector.onCall(domain, id, *static_cast<const CUpti_CallbackData*>(data));
     case CUPTI_CB_DOMAIN_RESOURCE:
-      // Records of a context go with it.
+      // A context's records are lost when it is destroyed.
       if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) collector.cupti_.flushAll(0);
       return;
     case CUPTI_CB_DOMAIN_STATE:
@@ -257,7 +260,7 @@ void Collector::onCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, const C
     *call.correlationData = static_cast<uint64_t>(nowNs());
     return;
   }
-  // Success is 0 in both interfaces. What entered while paused has no time.
+  // Success is 0 in both interfaces. A call that began while collecting was paused has no entry time.
   const int64_t enteredNs = static_cast<int64_t>(*call.correlationData);
   if (call.functionReturnValue == nullptr || *static_cast<const int*>(call.functionReturnValue) != 0 || enteredNs == 0)
     return;
@@ -265,11 +268,11 @@ void Collector::onCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, const C
                                              : driverEvent(id, call, enteredNs, nowNs()));
 }
 
-/// Called from C: nothing may be thrown for want of memory.
+/// Must not throw when memory runs out, because CUPTI calls it from C.
 void Collector::keep(Event event) {
-  constexpr size_t kMostCalls = 1 << 20;
+  constexpr size_t kMaxCalls = 1 << 20;
   const std::lock_guard lock(callsMutex_);
-  if (calls_.size() < kMostCalls) {
+  if (calls_.size() < kMaxCalls) {
     try {
       calls_.push_back(std::move(event));
       return;

@@ -11,19 +11,21 @@
 
 namespace moeblaze::profiler {
 
+/// What a Collector collects besides memory and NVTX ranges.
 struct CollectorOptions {
-  bool work = true;                ///< kernels, copies and sets; costs about 2 µs a launch
-  bool attribution = false;        ///< external ids that this process pushes; costs as much again
-  bool allocationSources = false;  ///< which library allocates
+  bool work = true;                ///< kernels, copies and sets; costs about 2 µs for each launch
+  bool attribution = false;        ///< the external ids that this process pushes; costs as much again
+  bool allocationSources = false;  ///< which library made an allocation
 };
 
-/// CUPTI in this process: its one subscriber and the owner of its callbacks. One at a time, and once ended CUPTI keeps
-/// a little of its cost until the process ends.
+/// CUPTI in this process: its one subscriber, which receives all of its callbacks. At most one Collector may exist at a
+/// time. After it is destroyed, CUPTI still slows the process down a little until the process ends.
 class Collector {
  public:
   using Sink = std::function<void(Event event)>;
 
-  /// Subscribes and begins to collect. Throws DeviceError naming what holds CUPTI or what it lacks.
+  /// Subscribes and begins to collect. Throws DeviceError when another profiler holds CUPTI, naming it, or when CUPTI
+  /// lacks something.
   Collector(const Cupti& cupti, CollectorOptions options);
   ~Collector();
   Collector(const Collector&) = delete;
@@ -32,15 +34,16 @@ class Collector {
   /// Stops and resumes collecting.
   void pause();
   void resume();
-  /// Tells `sink` all that has arrived. With `atEnd`, work still running is told too, without an end. One thread at a
-  /// time, which must hold no lock that the program's threads could wait for inside CUDA.
+  /// Passes everything that has arrived to `sink`. With `atEnd`, this includes work that is still running, which then
+  /// has no end. Only one thread may call this at a time, and it must hold no lock that one of the program's threads
+  /// could wait for inside CUDA.
   void drain(bool atEnd, const Sink& sink);
-  /// Everything that happened before, ns, was told by the drain before this; what still runs, and calls whose records
-  /// lie in one buffer with it, come later.
+  /// The last drain() reported every event before this time, ns of CUPTI's clock. Work that still ran then, and calls
+  /// whose records share a buffer with such work, are reported later.
   int64_t toldUntilNs() const { return toldUntilNs_; }
-  /// CUPTI's clock, ns.
+  /// The present time of CUPTI's clock, ns.
   int64_t nowNs() const;
-  /// Calls until the pop are attributed to `id`.
+  /// This thread's calls from push(id) until pop() are attributed to `id`.
   void push(uint64_t id);
   void pop();
 
@@ -55,10 +58,10 @@ class Collector {
   CollectorOptions options_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::vector<CUpti_ActivityKind> enabled_;
-  std::atomic<bool> failed_{false};  ///< CUPTI met an error it cannot go on from; no more will come
+  std::atomic<bool> failed_{false};  ///< CUPTI met an error after which it reports nothing more
   std::atomic<bool> paused_{false};
   std::mutex callsMutex_;
-  std::vector<Event> calls_;  ///< of which CUPTI has no records
+  std::vector<Event> calls_;  ///< calls that only callbacks report: CUPTI writes no records of them
   int64_t lostCalls_ = 0;
   bool toldFailed_ = false;
   int64_t toldRefused_ = 0, toldUntilNs_ = INT64_MIN;

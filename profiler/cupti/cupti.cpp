@@ -16,7 +16,8 @@ constexpr const char* kLibrary = "libcupti.so.13";
 constexpr uint32_t kOldestVersion = 130000, kNextMajor = 140000;
 
 void* open(const std::string& hint) {
-  // A framework brings its own; two copies in a process would fight for the driver's one subscriber.
+  // A framework may have loaded its own copy. That one must be used: the driver accepts one subscriber, so two copies
+  // in one process exclude each other.
   if (void* loaded = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD)) return loaded;
   for (const std::string& path : {hint, std::string(kLibrary), std::string(MOEBLAZE_CUPTI_LIBRARY)})
     if (!path.empty())

@@ -7,7 +7,8 @@
 
 namespace moeblaze::profiler {
 
-/// NVIDIA's profiling library, found when first needed: programs start, and say what is missing, without it.
+/// The functions of CUPTI, NVIDIA's profiling library. It is loaded when first needed, so that programs start without
+/// it and can say that it is missing.
 struct Cupti {
   decltype(&cuptiGetVersion) getVersion;
   decltype(&cuptiGetResultString) getResultString;
@@ -29,19 +30,21 @@ struct Cupti {
   decltype(&cuptiActivityPushExternalCorrelationId) pushExternalId;
   decltype(&cuptiActivityPopExternalCorrelationId) popExternalId;
 
-  void* library = nullptr;  ///< as dlopen gave it
+  void* library = nullptr;  ///< handle from dlopen
   std::string path;
   uint32_t version = 0;  ///< CUPTI_API_VERSION of the library
 
-  /// What CUPTI calls a result.
+  /// CUPTI's name for a result.
   std::string text(CUptiResult result) const;
 };
 
-/// The library that is loaded already, or `hint`, or the one the linker finds, or the toolkit's this was built with.
-/// Throws DeviceError when there is none of a version whose records are known.
+/// Loads CUPTI: the copy that the process has loaded already, else the file `hint`, else what the dynamic linker finds,
+/// else the copy of the toolkit that this program was built with. Throws DeviceError when there is none, or when its
+/// version is not one whose records this program can read.
 Cupti loadCupti(const std::string& hint = {});
 
-/// Throws DeviceError naming the call, CUPTI's reason and, for the common ones, how to mend it.
+/// Throws DeviceError unless `result` is success. The text names the call, CUPTI's reason and, for common reasons, the
+/// remedy.
 void checkCupti(const Cupti& cupti, CUptiResult result, const char* call);
 
 }  // namespace moeblaze::profiler

@@ -49,6 +49,15 @@ std::string_view sideOf(uint32_t kind) {
   return "memory";
 }
 
+/// Which GPU, context and stream the record is about, and the number of its call.
+template <typename Record, typename Located>
+void setOrigin(const Record& record, Located& event) {
+  event.device = record.deviceId;
+  event.context = record.contextId;
+  event.stream = record.streamId;
+  event.correlation = record.correlationId;
+}
+
 std::optional<Event> memoryOf(const CUpti_ActivityMemory4& record) {
   MemoryEvent event{.isFree = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
                     .isStreamOrdered = record.isAsync != 0,
@@ -58,15 +67,12 @@ std::optional<Event> memoryOf(const CUpti_ActivityMemory4& record) {
                     .address = record.address,
                     .bytes = signedOf(record.bytes),
                     .timeNs = signedOf(record.timestamp),
-                    .device = record.deviceId,
-                    .context = record.contextId,
-                    .stream = record.streamId,
-                    .correlation = record.correlationId,
                     .name = text(record.name),
                     .source = text(record.source)};
+  setOrigin(record, event);
   if (event.isStreamOrdered) {
     event.pool = record.memoryPoolConfig.address;
-    // The union holds a process id for pools of other processes.
+    // For a pool of another process, the union holds a process id instead of a size.
     if (record.memoryPoolConfig.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
       event.poolBytes = signedOf(record.memoryPoolConfig.pool.size);
   }
@@ -74,7 +80,7 @@ std::optional<Event> memoryOf(const CUpti_ActivityMemory4& record) {
   return event;
 }
 
-/// Work whose times are missing happened all the same: it is counted.
+/// Work whose times are missing did happen, so it is counted as a loss.
 std::optional<Event> workOf(WorkEvent event) {
   if (event.startNs == 0 || event.endNs < event.startNs)
     return LostEvent{event.kind == WorkKind::kernel ? "kernels without times" : "copies and sets without times"};
@@ -83,14 +89,10 @@ std::optional<Event> workOf(WorkEvent event) {
 
 template <typename Record>
 WorkEvent workFrom(const Record& record, WorkKind kind, std::string name) {
-  return {.kind = kind,
-          .startNs = signedOf(record.start),
-          .endNs = signedOf(record.end),
-          .device = record.deviceId,
-          .context = record.contextId,
-          .stream = record.streamId,
-          .correlation = record.correlationId,
-          .name = std::move(name)};
+  WorkEvent event{
+      .kind = kind, .startNs = signedOf(record.start), .endNs = signedOf(record.end), .name = std::move(name)};
+  setOrigin(record, event);
+  return event;
 }
 
 template <typename Record>
@@ -134,7 +136,7 @@ std::optional<Event> poolOf(const CUpti_ActivityMemoryPool3& record) {
     default:
       return std::nullopt;
   }
-  // Only memory of this process counts, and only its pools have a size.
+  // Only this process's memory is recorded, and only its pools have a size.
   if (record.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL) return std::nullopt;
   return event;
 }
@@ -148,12 +150,12 @@ std::optional<Event> deviceOf(const CUpti_ActivityDevice5& record) {
     event.uuid += '-';
     for (; at < end; ++at) event.uuid += fmt::format("{:02x}", static_cast<unsigned char>(record.uuid.bytes[at]));
   }
-  std::free(const_cast<char*>(record.name));  // unlike other names, this one is ours
+  std::free(const_cast<char*>(record.name));  // CUPTI leaves the name of a device, and no other, to us to free
   return event;
 }
 
 std::optional<Event> overheadOf(const CUpti_ActivityOverhead3& record) {
-  std::free(record.overheadData);
+  std::free(record.overheadData);  // CUPTI leaves it to us to free
   const auto nameOf = [&]() -> std::string_view {
     switch (record.overheadKind) {
       case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:

@@ -8,8 +8,8 @@
 
 namespace moeblaze::profiler {
 
-/// One of CUPTI's activity records as an event; nothing for kinds that are of no use. Records of work whose times CUPTI
-/// could not fill become LostEvents. What CUPTI says is the caller's to free is freed.
+/// Turns one of CUPTI's activity records into an event; nothing for the kinds that no trace shows. Memory without a
+/// time and work without times become LostEvents. Frees the strings and data that CUPTI leaves to its caller to free.
 std::optional<Event> decode(const CUpti_Activity& record);
 
 }  // namespace moeblaze::profiler

@@ -1,5 +1,5 @@
-// What CUDA loads into a recorded process (CUDA_INJECTION64_PATH), and NVTX too. Nothing is thrown into it, nothing is
-// printed on its standard output, and after a fork the child touches none of this.
+// The library that CUDA (CUDA_INJECTION64_PATH) and NVTX load into a recorded process. It throws nothing into that
+// process and prints nothing on its standard output. After a fork, the child uses nothing of it.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,19 +19,20 @@
 namespace moeblaze::profiler {
 namespace {
 
-/// The words of this process's command line.
+/// The beginning of this process's command line.
 std::string commandLine() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), {});
-  constexpr size_t kMost = 4096;
-  text.resize(std::min(text.size(), kMost));
+  constexpr size_t kMaxBytes = 4096;
+  text.resize(std::min(text.size(), kMaxBytes));
   for (char& c : text)
     if (c == '\0') c = ' ';
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
 }
 
-/// One for the process, never destroyed: CUDA may call into it while the process ends.
+/// The state of the recording in this process. It is never destroyed, because CUDA may call into it while the process
+/// ends.
 struct Injection {
   std::once_flag once;
   InjectionSettings settings;
@@ -55,7 +56,7 @@ struct Injection {
     return *cupti;
   }
 
-  /// Without the page the recording is as good, only nobody sees it grow.
+  /// A page that cannot be joined does no harm: the recording is the same, but its progress is not shown.
   void joinPage() {
     if (settings.statusFile.empty()) return;
     try {
@@ -94,7 +95,8 @@ struct Injection {
     }
   }
 
-  /// In a forked child: its threads are gone and CUDA does not work there. Nothing is destroyed.
+  /// To be called in a forked child. The recording's thread does not exist there and CUDA does not work there, so
+  /// nothing can be stopped or destroyed.
   void forget() {
     static_cast<void>(recording.release());
     status = nullptr;
@@ -113,7 +115,8 @@ void startOnce() {
   });
 }
 
-/// CUPTI's own entry for NVTX, which is in no header of its.
+/// Passes a call on to the entry point that CUPTI has for NVTX. None of CUPTI's headers declares it, so it is found by
+/// name. Does nothing when this process is not recorded.
 template <typename Argument>
 int forward(const char* entry, Argument argument) {
   try {
@@ -131,13 +134,13 @@ int forward(const char* entry, Argument argument) {
 
 extern "C" {
 
-/// Called by the driver when the process initialises CUDA.
+/// The driver calls this when the process initialises CUDA.
 __attribute__((visibility("default"))) int InitializeInjection() {
   moeblaze::profiler::startOnce();
   return 1;
 }
 
-/// Called by NVTX on the first range of each library that has one.
+/// NVTX calls this, or one of the two below, at the first range of each library that contains NVTX.
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* getExportTable) {
   return moeblaze::profiler::forward("InitializeInjectionNvtx2", getExportTable);
 }

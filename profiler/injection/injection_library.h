@@ -4,11 +4,11 @@
 
 namespace moeblaze::profiler {
 
-/// The library that `record` puts into programs, found beside this program. Throws DeviceError when this build has
-/// none.
+/// The path of the library that `record` puts into programs. It lies beside this program or in ../lib. Throws
+/// DeviceError when it is not there or this build has none.
 std::string injectionLibrary();
 
-/// Where this build found CUPTI; empty in builds without it.
+/// The path at which this build found CUPTI; empty in a build without it.
 std::string cuptiHint();
 
 }  // namespace moeblaze::profiler

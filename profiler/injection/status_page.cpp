@@ -14,7 +14,8 @@
 
 namespace moeblaze::profiler {
 
-// Zero bytes are a page that nobody has joined, so the file needs no constructor run in it.
+// A new file is all zero bytes, and these form a page that nobody has joined. So no constructor has to run in it, which
+// is right only for atomics without a lock.
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
 void ProcessStatus::fail(std::string_view why) {
@@ -62,13 +63,13 @@ StatusPage::~StatusPage() {
 
 ProcessStatus* StatusPage::join(int32_t pid) {
   const uint32_t place = page_->joined.fetch_add(1);
-  if (place >= kMostProcesses) return nullptr;
+  if (place >= kMaxProcesses) return nullptr;
   page_->processes[place].pid = pid;
   return &page_->processes[place];
 }
 
 size_t StatusPage::turnedAway() const { return page_->joined.load() - size(); }
 
-size_t StatusPage::size() const { return std::min<size_t>(page_->joined.load(), kMostProcesses); }
+size_t StatusPage::size() const { return std::min<size_t>(page_->joined.load(), kMaxProcesses); }
 
 }  // namespace moeblaze::profiler

@@ -8,43 +8,44 @@
 
 namespace moeblaze::profiler {
 
-/// What one recorded process says of itself.
+/// What one recorded process reports about itself.
 struct ProcessStatus {
   std::atomic<int32_t> pid{0};
   std::atomic<int64_t> liveBytes{0}, peakBytes{0};
-  std::array<char, 256> failure{};  ///< why it does not record, or no longer; written once, before hasFailed
+  std::array<char, 256> failure{};  ///< why it does not record, or no longer does; written once, before hasFailed
   std::atomic<bool> hasFailed{false};
 
+  /// Reports a failure; a long text is cut.
   void fail(std::string_view why);
 };
 
-/// A page that recorded processes and the program that launched them share: what a process wrote last stays, however it
-/// ends.
+/// A page of memory that recorded processes share with the program that launched them. What a process wrote last stays
+/// there, however the process ends.
 class StatusPage {
  public:
-  static constexpr size_t kMostProcesses = 256;
+  static constexpr size_t kMaxProcesses = 256;
 
-  /// A new page in a temporary file that goes when this does. Throws InputError.
+  /// Makes a new page in a temporary file, which the destructor removes. Throws InputError.
   static StatusPage create();
-  /// The page of `file`. Throws InputError.
+  /// Opens the page that another process made in `file`. Throws InputError.
   static StatusPage open(const std::string& file);
   StatusPage(StatusPage&& other) noexcept;
   StatusPage& operator=(StatusPage&&) = delete;
   ~StatusPage();
 
   const std::string& file() const { return file_; }
-  /// A place for the process `pid`; null when all are taken.
+  /// A place for the process `pid`; null when all kMaxProcesses places are taken.
   ProcessStatus* join(int32_t pid);
-  /// How many processes have joined and found a place.
+  /// The number of processes that have joined and found a place.
   size_t size() const;
-  /// How many came when all places were taken.
+  /// The number of processes that found all places taken.
   size_t turnedAway() const;
   const ProcessStatus& operator[](size_t i) const { return page_->processes[i]; }
 
  private:
   struct Page {
     std::atomic<uint32_t> joined{0};
-    std::array<ProcessStatus, kMostProcesses> processes;
+    std::array<ProcessStatus, kMaxProcesses> processes;
   };
   StatusPage(std::string file, int descriptor, bool owns);
 

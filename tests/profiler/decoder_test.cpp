@@ -1,4 +1,4 @@
-// Hand-made CUPTI records, no GPU.
+// The decoder reads CUPTI records made by hand, so that no GPU is needed.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,18 +22,33 @@ Wanted decoded(const Record& record) {
   return wanted == nullptr ? Wanted{} : *wanted;
 }
 
+/// A record with the origin that every such record has: device 2, context 3, stream 7 and call 11.
+template <typename Record>
+Record recordOf(CUpti_ActivityKind kind) {
+  Record record{};
+  record.kind = kind;
+  record.deviceId = 2;
+  record.contextId = 3;
+  record.streamId = 7;
+  record.correlationId = 11;
+  return record;
+}
+
+template <typename Event>
+void expectOrigin(const Event& event) {
+  EXPECT_EQ(event.device, 2u);
+  EXPECT_EQ(event.context, 3u);
+  EXPECT_EQ(event.stream, 7u);
+  EXPECT_EQ(event.correlation, 11u);
+}
+
 CUpti_ActivityMemory4 memoryRecord() {
-  CUpti_ActivityMemory4 record{};
-  record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  auto record = recordOf<CUpti_ActivityMemory4>(CUPTI_ACTIVITY_KIND_MEMORY2);
   record.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
   record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
   record.address = 0x7f0000000000;
   record.bytes = 3 << 20;
   record.timestamp = 1000;
-  record.deviceId = 2;
-  record.contextId = 3;
-  record.streamId = 7;
-  record.correlationId = 11;
   return record;
 }
 
@@ -45,10 +60,7 @@ TEST(Decoder, Allocation) {
   EXPECT_EQ(event.address, 0x7f0000000000u);
   EXPECT_EQ(event.bytes, 3 << 20);
   EXPECT_EQ(event.timeNs, 1000);
-  EXPECT_EQ(event.device, 2u);
-  EXPECT_EQ(event.context, 3u);
-  EXPECT_EQ(event.stream, 7u);
-  EXPECT_EQ(event.correlation, 11u);
+  expectOrigin(event);
 }
 
 TEST(Decoder, FreeOfAPool) {
@@ -95,14 +107,9 @@ TEST(Decoder, MemoryWithoutATimeIsALoss) {
 }
 
 CUpti_ActivityKernel10 kernelRecord() {
-  CUpti_ActivityKernel10 record{};
-  record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  auto record = recordOf<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   record.start = 100;
   record.end = 350;
-  record.deviceId = 1;
-  record.contextId = 2;
-  record.streamId = 3;
-  record.correlationId = 4;
   record.name = "_Z4spinx";
   return record;
 }
@@ -112,11 +119,8 @@ TEST(Decoder, Kernel) {
   EXPECT_EQ(event.kind, WorkKind::kernel);
   EXPECT_EQ(event.startNs, 100);
   EXPECT_EQ(event.endNs, 350);
-  EXPECT_EQ(event.device, 1u);
-  EXPECT_EQ(event.context, 2u);
-  EXPECT_EQ(event.stream, 3u);
-  EXPECT_EQ(event.correlation, 4u);
   EXPECT_EQ(event.name, "_Z4spinx");
+  expectOrigin(event);
 }
 
 TEST(Decoder, KernelsWithoutTimesAreLosses) {
@@ -177,7 +181,7 @@ TEST(Decoder, DevicesHaveTheNameThatToolsPrint) {
   CUpti_ActivityDevice5 device{};
   device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
   device.id = 1;
-  device.name = strdup("NVIDIA H200");  // as CUPTI hands it over: the decoder frees it
+  device.name = strdup("NVIDIA H200");  // CUPTI leaves this name to the decoder to free
   device.globalMemorySize = uint64_t{141} << 30;
   for (int i = 0; i < 16; ++i) device.uuid.bytes[i] = static_cast<char>(i * 16 + i);
   const auto event = decoded<DeviceEvent>(device);

@@ -1,4 +1,4 @@
-// What surrounds a recording: buffers, the shared page, settings, starting programs.
+// The parts around a recording: CUPTI's buffers, the status page, the injection's settings and the start of programs.
 #include "profiler/commands/launch.h"
 
 #include <gmock/gmock.h>
@@ -63,8 +63,8 @@ TEST(ActivityBuffersTest, KnowSinceWhenOneIsOut) {
 TEST(ActivityBuffersTest, RunOutAndSaySo) {
   ActivityBuffers buffers;
   std::set<uint8_t*> out;
-  for (size_t i = 0; i < ActivityBuffers::kMostBuffers; ++i) out.insert(buffers.request());
-  EXPECT_EQ(out.size(), ActivityBuffers::kMostBuffers);
+  for (size_t i = 0; i < ActivityBuffers::kMaxBuffers; ++i) out.insert(buffers.request());
+  EXPECT_EQ(out.size(), ActivityBuffers::kMaxBuffers);
   EXPECT_EQ(buffers.refused(), 0);
   EXPECT_EQ(buffers.request(), nullptr);
   EXPECT_EQ(buffers.refused(), 1);
@@ -99,10 +99,10 @@ TEST(StatusPageTest, IsFullAtSomeTimeAndGoesWithItsOwner) {
   {
     StatusPage page = StatusPage::create();
     file = page.file();
-    for (size_t i = 0; i < StatusPage::kMostProcesses; ++i) ASSERT_NE(page.join(1), nullptr);
+    for (size_t i = 0; i < StatusPage::kMaxProcesses; ++i) ASSERT_NE(page.join(1), nullptr);
     EXPECT_EQ(page.turnedAway(), 0u);
     EXPECT_EQ(page.join(1), nullptr);
-    EXPECT_EQ(page.size(), StatusPage::kMostProcesses);
+    EXPECT_EQ(page.size(), StatusPage::kMaxProcesses);
     EXPECT_EQ(page.turnedAway(), 1u);
   }
   EXPECT_FALSE(std::filesystem::exists(file));
