@@ -14,10 +14,6 @@
 namespace moeblaze::profiler {
 namespace {
 
-struct Options {
-  OutputOptions output;
-};
-
 Check driverCheck() {
   using VersionOf = int (*)(int*);
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -34,7 +30,8 @@ Check driverCheck() {
           ""};
 }
 
-/// Tracing needs none since CUDA 11; counters do, so it is said where it is set.
+/// Always works: tracing has needed no permission since CUDA 11. Hardware counters do, so the driver's setting is
+/// shown.
 Check permissionCheck() {
   std::ifstream in("/proc/driver/nvidia/params");
   for (std::string line; std::getline(in, line);)
@@ -54,7 +51,7 @@ Check injectionCheck() {
   }
 }
 
-/// Other tools put themselves into processes by these.
+/// Other profilers use these variables to get into processes.
 Check otherProfilerCheck() {
   for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"})
     if (const char* value = std::getenv(name))
@@ -76,15 +73,15 @@ std::vector<Check> checks() {
   return all;
 }
 
-int run(const Options& options, std::ostream& out) {
-  options.output.format();
+int run(const OutputOptions& output, std::ostream& out) {
+  output.format();
   std::vector<Record> rows;
   bool well = true;
   for (const Check& check : checks()) {
     well = well && check.works;
     rows.push_back({{"what", check.what}, {"works", check.works}, {"found", check.found}, {"remedy", check.remedy}});
   }
-  options.output.emit(
+  output.emit(
       rows,
       [&](bool markdown) {
         if (markdown)
@@ -105,11 +102,10 @@ int run(const Options& options, std::ostream& out) {
 }  // namespace
 
 ProfilerCommand addDoctor(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "doctor", "What of profiling works on this machine, and how to mend what does not; exit status 3 if anything");
-  options->output.addTo(*command);
-  return [options](std::ostream& out) { return run(*options, out); };
+  auto output = std::make_shared<OutputOptions>();
+  output->addTo(*app.add_subcommand(
+      "doctor", "What of profiling works on this machine, and how to mend what does not; exit status 3 if anything"));
+  return [output](std::ostream& out) { return run(*output, out); };
 }
 
 }  // namespace moeblaze::profiler

@@ -24,7 +24,7 @@ std::string gpus() {
   return text;
 }
 
-/// A MiB taken, set and given back, and what CUPTI told of it.
+/// Allocates, sets and frees one MiB. Throws DeviceError unless CUPTI reports all three.
 std::string tryOut(const Cupti& cupti) {
   constexpr int64_t kBytes = 1 << 20;
   cuda::useDevice(0);

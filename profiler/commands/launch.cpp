@@ -25,15 +25,16 @@ volatile sig_atomic_t terminateRequests = 0;
 
 void passOn(int) { terminateRequests = terminateRequests + 1; }
 
-/// Of Ctrl-C the whole group hears; only the program it is meant for ends by it.
+/// Sets how this process reacts to signals while the program runs. The terminal sends Ctrl-C to the whole process
+/// group; it is meant for the program, so this process ignores it.
 class SignalsOfParent {
  public:
   SignalsOfParent() {
     terminateRequests = 0;
     for (size_t i = 0; i < kSignals.size(); ++i) {
       sigaction(kSignals[i].first, nullptr, &before_[i]);
-      // What this program was started to ignore, as under nohup, it goes on ignoring; but the end of a child it must
-      // hear of.
+      // A signal that this process was started to ignore, as under nohup, stays ignored. SIGCHLD is the exception:
+      // while it is ignored, waitpid cannot tell how the child ended.
       if (before_[i].sa_handler == SIG_IGN && kSignals[i].first != SIGCHLD) continue;
       struct sigaction action {};
       action.sa_handler = kSignals[i].second;
@@ -53,6 +54,7 @@ class SignalsOfParent {
   std::array<struct sigaction, 5> before_{};
 };
 
+/// Runs in the child. When the program cannot be started, writes errno to `failurePipe`.
 [[noreturn]] void become(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                          int failurePipe) {
   for (const std::string& entry : environment) {

@@ -12,7 +12,8 @@ namespace moeblaze::profiler {
 
 namespace {
 
-/// Where `record` leaves off: the first --; the end for other commands.
+/// The number of arguments that are this program's own. For `record`, those after the first -- belong to the recorded
+/// program.
 int ownArguments(int argc, const char* const* argv) {
   if (argc < 2 || std::string_view(argv[1]) != "record") return argc;
   return static_cast<int>(std::find(argv + 2, argv + argc, std::string_view("--")) - argv);

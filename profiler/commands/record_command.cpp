@@ -27,7 +27,7 @@ struct Options {
   bool quiet = false;
 };
 
-/// What is known of the recorded processes, on one line that is drawn over.
+/// One line on the terminal with the bytes of the recorded processes. Each draw() replaces it.
 class LiveLine {
  public:
   LiveLine(const StatusPage& page, bool quiet) : page_(page), drawn_(isatty(STDERR_FILENO) != 0 && !quiet) {}
@@ -55,14 +55,14 @@ class LiveLine {
   bool drawn_ = false, shown_ = false;
 };
 
-/// What was there before is not of this run.
+/// True when `file` was written since `start`, so that it is of this run.
 bool isOf(const std::string& file, std::filesystem::file_time_type start) {
   std::error_code failed;
   const auto written = std::filesystem::last_write_time(file, failed);
   return !failed && written >= start;
 }
 
-/// One line a trace.
+/// Prints one line about a trace, and one for each of its losses.
 void report(const std::string& file) {
   const TraceSummary summary = summarize(file);
   int64_t kernels = 0, peak = 0;
@@ -75,8 +75,8 @@ void report(const std::string& file) {
   for (const Loss& loss : summary.losses) std::cerr << fmt::format("{}: lost: {} {}\n", file, loss.count, loss.what);
 }
 
-/// The traces that were written since `start`, each made whole by itself; the only one gets the name that was asked
-/// for.
+/// The traces that this run has written since `start`. Each is made a complete file of its own. If there is only one,
+/// it gets the name that the user asked for.
 std::vector<std::string> collect(const StatusPage& page, const InjectionSettings& settings,
                                  std::filesystem::file_time_type start) {
   std::vector<std::string> files;
@@ -120,7 +120,7 @@ int run(const Options& options, std::ostream&) {
   expectFolderOf(settings.file);
   if (std::filesystem::exists(settings.file) && !std::filesystem::is_regular_file(settings.file))
     refuse(settings.file, "cannot be written: is not a regular file");
-  const auto start = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(1);  // coarse file times
+  const auto start = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(1);  // file times are coarse
   LiveLine line(page, options.quiet);
   const Ended ended = launch(
       options.command,
@@ -133,7 +133,7 @@ int run(const Options& options, std::ostream&) {
   if (page.size() > 0) settings.pid = ended.pid;
   try {
     reportAll(page, settings, start);
-  } catch (const std::exception& error) {  // the program's status is what its caller asked for
+  } catch (const std::exception& error) {  // must not replace the status of the program, which the caller wants
     std::cerr << error.what() << "\n";
   }
   if (ended.signal != 0) std::cerr << fmt::format("{} was ended by signal {}\n", options.command.front(), ended.signal);

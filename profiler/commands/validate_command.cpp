@@ -15,7 +15,7 @@
 namespace moeblaze::profiler {
 namespace {
 
-constexpr double kMostPercent = 1e6;
+constexpr double kMaxPercent = 1e6;
 
 struct Options {
   std::vector<std::string> configs{"paper"};
@@ -26,7 +26,7 @@ struct Options {
   OutputOptions output;
 };
 
-/// A layer to run as one system.
+/// A layer to run under one system.
 struct Case {
   Routing routing;
   Plan plan;
@@ -61,8 +61,8 @@ double parsePercent(const std::string& option, const std::string& text) {
   } catch (const std::exception&) {
     used = 0;
   }
-  if (used != text.size() || !(value >= 0 && value <= kMostPercent))
-    throw InputError(fmt::format("{} {} is not a percentage; allowed 0 to {}", option, quote(text), kMostPercent));
+  if (used != text.size() || !(value >= 0 && value <= kMaxPercent))
+    throw InputError(fmt::format("{} {} is not a percentage; allowed 0 to {}", option, quote(text), kMaxPercent));
   return value;
 }
 
@@ -91,7 +91,7 @@ Record rowOf(const Plan& plan, const PlanComparison& comparison) {
           {"time_error_percent", timeError}};
 }
 
-/// How bad a row is: bytes before times.
+/// How bad a row is, for sorting: the error in bytes first, then the error in time, in percent.
 std::pair<double, double> badness(const Record& row) {
   const Record& time = row.at("time_error_percent");
   return {row.at("bytes_error_percent").get<double>(), time.is_null() ? 0 : std::abs(time.get<double>())};
@@ -115,7 +115,7 @@ std::string textOf(const std::vector<Record>& rows, const WhereOptions& where, b
                    markdown);
 }
 
-/// What was measured, worst first, and what ended it early.
+/// The rows that were measured, worst first, and the exception that ended measuring early, if any.
 struct Measured {
   std::vector<Record> rows;
   std::exception_ptr failure;
@@ -140,9 +140,9 @@ Measured measure(const std::vector<Case>& cases, const WhereOptions& where) {
 int run(Options& options, std::ostream& out) {
   options.output.format();
   if (!options.output.file.empty()) expectFolderOf(options.output.file);
-  const double mostBytes = parsePercent("--tolerance-bytes", options.toleranceBytes);
-  const double mostTime =
-      options.toleranceTime.empty() ? kMostPercent : parsePercent("--tolerance-time", options.toleranceTime);
+  const double maxBytesError = parsePercent("--tolerance-bytes", options.toleranceBytes);
+  const double maxTimeError =
+      options.toleranceTime.empty() ? kMaxPercent : parsePercent("--tolerance-time", options.toleranceTime);
   const std::vector<Case> cases = casesOf(options);
   options.where.check();
   if (!options.toleranceTime.empty() && !options.where.machine())
@@ -156,7 +156,7 @@ int run(Options& options, std::ostream& out) {
       measured.rows, [&](bool markdown) { return textOf(measured.rows, options.where, markdown); }, out);
   if (measured.failure) std::rethrow_exception(measured.failure);
   const int64_t past = std::ranges::count_if(measured.rows, [&](const Record& row) {
-    return badness(row).first > mostBytes || badness(row).second > mostTime;
+    return badness(row).first > maxBytesError || badness(row).second > maxTimeError;
   });
   if (past > 0) std::cerr << fmt::format("{} of {} rows are past a tolerance\n", past, measured.rows.size());
   return past > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// When things happened: the clock of a recording, and calls that take effect in a stream's order.
+// The clock of a recording, and the dates of calls that take effect in the order of their stream.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@ using ::testing::IsEmpty;
 TEST(RecordingClockTest, StepsOfTheWallClockAreEvenedOut) {
   RecordingClock clock(1'000'000'000, 50);
   EXPECT_EQ(clock.at(1'000'000'500), 500);
-  clock.sample(2'000'000'000, 1'000'000'050 + 200);  // drift of 200 ns: left alone
+  clock.sample(2'000'000'000, 1'000'000'050 + 200);  // a drift of 200 ns is ignored
   EXPECT_EQ(clock.at(2'000'000'000), 1'000'000'000);
-  clock.sample(9'000'000'000, 2'000'000'050);  // set forward by 6 s
+  clock.sample(9'000'000'000, 2'000'000'050);  // the wall clock was set forward by 6 s
   EXPECT_EQ(clock.steps(), 1);
   EXPECT_EQ(clock.at(9'000'000'000), 2'000'000'000);
   EXPECT_EQ(clock.at(1'500'000'000), 500'000'000);
@@ -23,10 +23,10 @@ TEST(RecordingClockTest, StepsOfTheWallClockAreEvenedOut) {
 
 TEST(RecordingClockTest, AStepBackMakesTheRepeatedTimesTheNewOnes) {
   RecordingClock clock(10'000'000'000, 0);
-  clock.sample(6'000'000'000, 1'000'000'000);  // set back by 5 s
+  clock.sample(6'000'000'000, 1'000'000'000);  // the wall clock was set back by 5 s
   EXPECT_EQ(clock.steps(), 1);
   EXPECT_EQ(clock.at(6'500'000'000), 1'500'000'000);
-  EXPECT_EQ(clock.at(10'500'000'000), 5'500'000'000);  // the second time the wall clock shows it
+  EXPECT_EQ(clock.at(10'500'000'000), 5'500'000'000);  // the wall clock shows this time twice; the second one is meant
 }
 
 TEST(StreamOrderTest, NumbersThatStartOverStayInOrder) {
@@ -52,7 +52,7 @@ TEST(StreamOrderTest, ACallOfAnIdleStreamIsDatedInTheEnd) {
   order.settle(11, 100);
   EXPECT_THAT(dated, ::testing::ElementsAre(10));
   EXPECT_EQ(order.misdated(), 0);
-  order.addWork(stream, 4, 900);  // so the date was wrong
+  order.addWork(stream, 4, 900);  // this work delayed the call, so its date was wrong
   EXPECT_EQ(order.misdated(), 1);
 }
 

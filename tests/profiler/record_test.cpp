@@ -1,4 +1,4 @@
-// `moeblaze-prof record` on a program that does known things; needs a GPU.
+// `moeblaze-prof record` on recorded_program, which does known things. Needs a GPU.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,6 +25,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+/// Empty when this machine and this build can record.
 std::string whyNoRecording() {
   using Count = int (*)(int*);
   using Init = int (*)(unsigned);
@@ -135,7 +136,7 @@ TEST_F(RecordTest, AKilledProgramLosesAtMostHalfASecond) {
   close(pipeEnds[1]);
   FILE* const output = fdopen(pipeEnds[0], "r");
   const auto start = std::chrono::steady_clock::now();
-  int before = 0, told = 0;  // half a second before the end, and at the end
+  int before = 0, told = 0;  // allocations half a second before the program is killed, and at that time
   pid_t program = 0;
   for (int i = 0; std::fscanf(output, "%d %d", &i, &program) == 2;) {
     const auto passed = std::chrono::steady_clock::now() - start;

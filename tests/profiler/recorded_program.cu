@@ -1,4 +1,4 @@
-// What record_test records: does one thing, by name, that a recording must show.
+// The program that record_test records. Its argument names the one thing it does, which a recording must show.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
@@ -32,7 +32,7 @@ __global__ void spin(long long cycles) {
   }
 }
 
-/// Two threads take and give back at once: 500 blocks each of sizes only they use.
+/// Two threads allocate and free at the same time: 500 blocks each, of a size that only one of them uses.
 void threads() {
   take(256);
   const auto work = [](size_t bytes) {
@@ -43,7 +43,8 @@ void threads() {
   other.join();
 }
 
-/// One thread allocates behind a kernel of some 500 ms, so that what is told of it is held back; another frees at once.
+/// One thread allocates while a kernel of about 500 ms runs, so that CUPTI holds its record back. Another thread frees
+/// the block at once.
 void handedOver() {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
@@ -57,7 +58,7 @@ void handedOver() {
   check(cudaStreamSynchronize(stream), "synchronize");
 }
 
-/// A child of a fork ends at once, through exit handlers; then another program that uses the GPU.
+/// Forks a child that ends at once, through its exit handlers, and then runs another program that uses the GPU.
 void forks(const char* self) {
   take(5 << 20);
   if (const pid_t child = fork(); child == 0) {
@@ -69,7 +70,7 @@ void forks(const char* self) {
   check(std::system((std::string(self) + " child").c_str()), "child");
 }
 
-/// A MiB every 5 ms; the number so far, and the process's, on standard output.
+/// Allocates a MiB every 5 ms. Each time prints the number of allocations and this process's number.
 void forever() {
   for (int i = 1;; ++i) {
     take(1 << 20);
@@ -87,7 +88,7 @@ Function driver(const char* name) {
   return reinterpret_cast<Function>(found);
 }
 
-/// 4 MiB made, mapped twice as large an address range holds it, released while mapped, unmapped last.
+/// Creates 4 MiB of physical memory, maps it, releases its handle while it is mapped and unmaps it 50 ms later.
 void mapped() {
   take(256);
   constexpr size_t kBytes = 4 << 20;
@@ -105,7 +106,7 @@ void mapped() {
   std::printf("%llu\n", static_cast<unsigned long long>(address));
 }
 
-/// A free enqueued behind a kernel of some 50 ms, in a named range; a copy and a set.
+/// Enqueues a free behind a kernel of about 50 ms, within a named range; also a set and a copy.
 void streams() {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");

@@ -9,7 +9,7 @@
 
 namespace moeblaze::profiler {
 
-/// A layer that any backend runs in no time.
+/// A layer so small that every backend runs it at once.
 inline MoeConfig smallConfig() {
   MoeConfig config;
   config.name = "small";
@@ -21,6 +21,7 @@ inline MoeConfig smallConfig() {
   return config;
 }
 
+/// The Plan of that layer under `system`, and the routing it is made for.
 inline std::pair<Plan, Routing> smallPlan(const std::string& system) {
   const MoeConfig config = smallConfig();
   const Routing routing = parseRouting("zipf:0.8", config);
