@@ -44,12 +44,14 @@ Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
         {kTrack, trace.strings.add(plan.steps[i].name), starts[i], stepNs[i], static_cast<StepId>(i)});
     starts.push_back(starts[i] + stepNs[i]);
   }
-  for (const Buffer& buffer : plan.buffers) {
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
     if (buffer.external || buffer.aliasOf != BufferId::none) continue;
     const auto [first, last] = buffer.lifetime;
     trace.allocations.push_back({.track = kTrack,
                                  .name = trace.strings.add(buffer.name),
                                  .role = buffer.role,
+                                 .buffer = static_cast<BufferId>(i),
                                  .bytes = buffer.bytes,
                                  .allocNs = starts[first],
                                  .freeNs = buffer.isResult() ? kNever : starts[last + 1],

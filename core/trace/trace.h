@@ -91,7 +91,8 @@ struct Allocation {
   TrackId track = TrackId::none;
   StringId name = StringId::empty;
   Role role = Role::unknown;
-  bool older = false;  ///< than the recording: allocNs is where that begins
+  bool older = false;                ///< than the recording: allocNs is where that begins
+  BufferId buffer = BufferId::none;  ///< the Plan's buffer that it is for, where known; trace files do not keep it
   int64_t bytes = 0;
   int64_t requestedBytes = 0;  ///< what was asked for, where the allocator gave more; 0: the same
   int64_t allocNs = 0;

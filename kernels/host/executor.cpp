@@ -67,6 +67,7 @@ class HostRun {
       observed_.push_back({.track = kObserved,
                            .name = execution_.trace.strings.add(buffer.name),
                            .role = buffer.role,
+                           .buffer = id,
                            .bytes = buffer.bytes,
                            .allocNs = now(),
                            .step = static_cast<StepId>(i)});

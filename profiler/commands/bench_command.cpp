@@ -17,19 +17,13 @@
 #include "profiler/commands/commands.h"
 #include "profiler/commands/launch.h"
 #include "profiler/overhead/overhead.h"
-#include "profiler/planned/profiled_run.h"
-#include "profiler/temporary_folder.h"
+#include "profiler/overhead/temporary_folder.h"
+#include "profiler/planned/profile_cuda.h"
 
 namespace moeblaze::profiler {
-
-std::string_view name(Watched watched) {
-  constexpr std::array<std::string_view, 3> kNames{"none", "memory-only", "full"};
-  return kNames[static_cast<size_t>(watched)];
-}
-
 namespace {
 
-/// Processes of each kind, in turn: clocks move.
+/// Processes for each way of recording. The ways take turns, because a GPU's clocks change over time.
 constexpr int kProcesses = 4;
 constexpr std::array kWays{Watched::notAtAll, Watched::memoryOnly, Watched::fully};
 
@@ -48,7 +42,7 @@ Watched parseWatched(const std::string& text) {
   refuseName("--only", text, names);
 }
 
-/// This program once more, in a process of its own.
+/// Starts this program again to time one way in a process of its own. Throws DeviceError when that fails.
 Record timeElsewhere(const Options& options, Watched way, const TemporaryFolder& folder) {
   const std::string file = folder.file("times.json");
   std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string(),
@@ -93,7 +87,7 @@ Record rowOf(const char* what, Watched way, double withoutUs, double recordedUs)
           {"more_percent", 100 * (recordedUs / withoutUs - 1)}};
 }
 
-/// What was compared, and whether it was interrupted before its end.
+/// The rows of the comparison, and whether a request to stop ended it early.
 struct Compared {
   std::vector<Record> rows;
   bool interrupted = false;

@@ -1,4 +1,4 @@
-// In builds without the CUDA toolkit or its CUPTI.
+// Takes the place of doctor_gpu.cpp in builds without the CUDA toolkit or its CUPTI.
 #include "profiler/commands/doctor_gpu.h"
 #include "version.h"
 

@@ -17,11 +17,11 @@ namespace moeblaze::profiler {
 namespace {
 
 constexpr std::array<std::string_view, 2> kBackends{"cuda", "host"};
-constexpr int64_t kMostSteps = 10'000;
-/// A GPU's clocks and pools settle in the first steps.
+constexpr int64_t kMaxSteps = 10'000;
+/// The first steps are slower, until a GPU's clocks and memory pools have settled.
 constexpr int64_t kCudaWarmUps = 3, kHostWarmUps = 1;
 
-/// The machine whose name is in the GPU's: "NVIDIA H200" is an h200.
+/// The named machine whose name is part of the GPU's name, as h200 is part of "NVIDIA H200".
 std::optional<Machine> machineOf(const std::string& gpu) {
   std::string lower = gpu;
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -48,9 +48,9 @@ void WhereOptions::addTo(CLI::App& command) {
 void WhereOptions::check() {
   if (std::ranges::find(kBackends, backend) == kBackends.end()) refuseName("--backend", backend, kBackends);
   run_.device = static_cast<int>(parseCount("--device", device, 0, kMostDevices));
-  run_.steps = parseCount("--steps", steps, 1, kMostSteps);
+  run_.steps = parseCount("--steps", steps, 1, kMaxSteps);
   run_.warmUps =
-      warmUps.empty() ? (onCuda() ? kCudaWarmUps : kHostWarmUps) : parseCount("--warm-ups", warmUps, 0, kMostSteps);
+      warmUps.empty() ? (onCuda() ? kCudaWarmUps : kHostWarmUps) : parseCount("--warm-ups", warmUps, 0, kMaxSteps);
   run_.portable = portable;
   if (!gpu.empty()) machine_ = loadMachine(gpu);
   if (!onCuda()) return;

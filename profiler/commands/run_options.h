@@ -5,23 +5,25 @@
 #include <string>
 
 #include "core/command/command_options.h"
-#include "profiler/planned/profiled_run.h"
+#include "profiler/planned/profile_cuda.h"
+#include "profiler/planned/profile_host.h"
 #include "simulator/cost/machine.h"
 
 namespace moeblaze::profiler {
 
-/// Where and how often Plans are run, as `run` and `validate` ask.
+/// The options of `run` and `validate` that say where and how often a Plan is run.
 struct WhereOptions {
   void addTo(CLI::App& command);
-  /// Throws InputError, and DeviceError when the GPU is not there.
+  /// Reads the options' texts; must come before the functions below. Throws InputError for a wrong value, DeviceError
+  /// when the GPU is missing.
   void check();
   bool onCuda() const { return backend == "cuda"; }
 
-  /// Runs a Plan there, and says so on standard error.
+  /// Runs a Plan and announces that on standard error.
   ProfiledRun profile(const Plan& plan, const Routing& routing) const;
-  /// Name of the GPU, or of the host.
+  /// The GPU's name, or a text for the host.
   const std::string& place() const { return place_; }
-  /// What predicts times there; nothing on the host and for GPUs of which no machine is known.
+  /// The machine that predicts times: the one of --gpu, else the one that is known for this GPU, else nothing.
   const std::optional<Machine>& machine() const { return machine_; }
 
   std::string backend = "cuda";

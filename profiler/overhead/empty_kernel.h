@@ -4,7 +4,7 @@
 
 namespace moeblaze::profiler {
 
-/// Enqueues a kernel that does nothing: what a launch costs.
+/// Enqueues a kernel that does nothing, to measure what a launch costs.
 void launchEmpty(cudaStream_t stream);
 
 }  // namespace moeblaze::profiler

@@ -12,9 +12,9 @@
 #include "core/base/median.h"
 #include "kernels/cuda/base/check.h"
 #include "profiler/overhead/empty_kernel.h"
+#include "profiler/overhead/temporary_folder.h"
 #include "profiler/planned/labelled_run.h"
 #include "profiler/recording/recording.h"
-#include "profiler/temporary_folder.h"
 
 namespace moeblaze::profiler {
 namespace {
@@ -34,7 +34,7 @@ double medianNs(int64_t rounds, const std::function<void()>& work) {
   return median(std::move(times));
 }
 
-/// The launches are recorded as `record` does: without attribution, which only a run of a Plan has.
+/// Launches are recorded as `record` does it, without attribution: only a run of a Plan has that.
 double launchNs(const Cupti& cupti, const std::string& file, int device, Watched watched, int64_t rounds) {
   std::optional<Recording> recording;
   if (watched != Watched::notAtAll) {

@@ -7,15 +7,17 @@
 
 namespace moeblaze::profiler {
 
-/// How a run of `plan` is recorded. The Plan must outlive the recording.
+/// The options for recording a LabelledRun of `plan`, which must outlive the recording.
 RecordingOptions recordingOf(const Plan& plan);
 
-/// Runs a Plan and tells the collector, if there is one, what each call is for.
+/// Runs a Plan on a GPU. While it does, it tells the collector, if there is one, the buffer or the Step that each call
+/// is made for.
 class LabelledRun {
  public:
+  /// Gives the Plan random inputs. Throws as cuda::Runner does. The references and the collector must outlive this.
   LabelledRun(const Plan& plan, const Routing& routing, cuda::Context& context, Collector* collector);
 
-  /// One training step, in an NVTX range.
+  /// Enqueues one training step within an NVTX range called `name`.
   void step(const std::string& name);
 
  private:

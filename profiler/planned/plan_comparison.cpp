@@ -9,7 +9,7 @@
 namespace moeblaze::profiler {
 namespace {
 
-/// Most bytes alive at once of the allocations at `indices`.
+/// The most bytes that the allocations at `indices` held at one time.
 int64_t peakOf(const Trace& trace, const std::vector<size_t>& indices) {
   Trace part;
   part.tracks.push_back({"", TrackKind::observed});
@@ -22,13 +22,27 @@ int64_t peakOf(const Trace& trace, const std::vector<size_t>& indices) {
   return MemoryCurve(part, TrackId{0}).peak().bytes;
 }
 
-using ByName = std::map<std::string, std::vector<size_t>>;  ///< allocations' indices
+/// True for the buffers that count as memory of the step: an executor allocates each of them in every iteration.
+bool isCounted(const Buffer& buffer) { return !buffer.external && buffer.ownsStorage(); }
 
-ByName byName(const Trace& trace, TrackId memory) {
-  ByName found;
-  for (size_t i = 0; i < trace.allocations.size(); ++i)
-    if (trace.allocations[i].track == memory) found[trace.strings[trace.allocations[i].name]].push_back(i);
-  return found;
+/// The allocations of one track, as indices into the trace's allocations.
+struct Observed {
+  std::vector<std::vector<size_t>> ofBuffer;          ///< [buffers]: those of each counted buffer
+  std::map<std::string, std::vector<size_t>> hidden;  ///< all others, by name
+};
+
+Observed observedOn(TrackId memory, const Plan& plan, const Trace& trace) {
+  Observed observed;
+  observed.ofBuffer.resize(plan.buffers.size());
+  for (size_t i = 0; i < trace.allocations.size(); ++i) {
+    const Allocation& allocation = trace.allocations[i];
+    if (allocation.track != memory) continue;
+    const bool isPlanned = allocation.buffer != BufferId::none && isCounted(plan.buffer(allocation.buffer));
+    auto& indices =
+        isPlanned ? observed.ofBuffer[index(allocation.buffer)] : observed.hidden[trace.strings[allocation.name]];
+    indices.push_back(i);
+  }
+  return observed;
 }
 
 BufferComparison compareBuffer(const Buffer& buffer, const Trace& trace, const std::vector<size_t>& indices,
@@ -47,7 +61,7 @@ BufferComparison compareBuffer(const Buffer& buffer, const Trace& trace, const s
 
 void compareTimes(const Plan& plan, const std::vector<Iteration>& iterations, int64_t warmUps,
                   const std::vector<int64_t>& predictedNs, PlanComparison& comparison) {
-  // When only warm-ups were run in full, their times are all there is.
+  // When only warm-ups are complete, their times count, because there are no others.
   const int64_t first = std::ssize(iterations) > warmUps ? warmUps : 0;
   std::vector<int64_t> totals;
   for (int64_t k = first; k < std::ssize(iterations); ++k)
@@ -95,7 +109,7 @@ std::vector<Iteration> iterationsOf(const Plan& plan, const Trace& trace) {
     it.ends[step] = it.ends[step] == kNever ? span->startNs + span->durationNs
                                             : std::max(it.ends[step], span->startNs + span->durationNs);
   }
-  // Steps without work: where the one before ended, and the first ones where the first work began.
+  // A Step without work is placed where the Step before it ended, and the first Steps where the first work began.
   for (Iteration& it : iterations) {
     int64_t at = *std::ranges::min_element(it.starts);
     for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -112,18 +126,17 @@ PlanComparison compareWithPlan(const Plan& plan, const Trace& trace, TrackId mem
   const std::vector<Iteration> iterations = iterationsOf(plan, trace);
   comparison.iterations = std::ssize(iterations);
   comparison.plannedPeak = memoryFigures(plan).peak;
-  ByName observed = byName(trace, memory);
+  const Observed observed = observedOn(memory, plan, trace);
   std::vector<size_t> planned;
-  for (const Buffer& buffer : plan.buffers) {
-    if (buffer.external || !buffer.ownsStorage()) continue;
-    const std::vector<size_t> indices = observed[buffer.name];
-    comparison.buffers.push_back(compareBuffer(buffer, trace, indices, comparison.iterations));
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (!isCounted(plan.buffers[i])) continue;
+    const std::vector<size_t>& indices = observed.ofBuffer[i];
+    comparison.buffers.push_back(compareBuffer(plan.buffers[i], trace, indices, comparison.iterations));
     planned.insert(planned.end(), indices.begin(), indices.end());
-    observed.erase(buffer.name);
   }
   comparison.observedPeak = peakOf(trace, planned);
   std::vector<size_t> others;
-  for (const auto& [name, indices] : observed) {
+  for (const auto& [name, indices] : observed.hidden) {
     comparison.hidden.push_back({name, peakOf(trace, indices), std::ssize(indices)});
     others.insert(others.end(), indices.begin(), indices.end());
   }
@@ -138,7 +151,7 @@ void addPlannedTrack(const Plan& plan, Trace& trace) {
   const TrackId track = static_cast<TrackId>(trace.tracks.size());
   trace.tracks.push_back({plan.system + " planned", TrackKind::planned});
   for (const auto& [starts, ends] : iterations) {
-    std::vector<int64_t> stepNs;  // a Step lasts until the next begins
+    std::vector<int64_t> stepNs;  // in a Plan's trace, a Step lasts until the next one begins
     for (size_t i = 0; i < starts.size(); ++i)
       stepNs.push_back((i + 1 < starts.size() ? starts[i + 1] : ends[i]) - starts[i]);
     const Trace once = makeTrace(plan, stepNs);
@@ -172,7 +185,7 @@ void startAt(Trace& trace, int64_t fromNs) {
       allocation.freeRequestedNs = std::max(allocation.allocNs, allocation.freeRequestedNs - fromNs);
   }
   for (Counter& counter : trace.counters) {
-    // The last value from before holds at the start.
+    // The last value before the new start still holds there, so its point stays.
     auto first = std::ranges::upper_bound(counter.points, fromNs, {}, &std::pair<int64_t, double>::first);
     if (first != counter.points.begin()) --first;
     counter.points.erase(counter.points.begin(), first);

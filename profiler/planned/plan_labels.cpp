@@ -9,6 +9,7 @@ std::optional<Label> PlanLabels::operator()(uint64_t externalId) const {
     const Buffer& it = plan_->buffers[buffer - 1];
     return Label{.name = it.name,
                  .role = it.role,
+                 .buffer = static_cast<BufferId>(buffer - 1),
                  .step = it.external ? StepId::none : static_cast<StepId>(it.lifetime.first),
                  .given = it.external};
   }

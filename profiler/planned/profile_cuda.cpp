@@ -1,3 +1,5 @@
+#include "profiler/planned/profile_cuda.h"
+
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -7,16 +9,14 @@
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/exec/steps.h"
 #include "profiler/planned/labelled_run.h"
-#include "profiler/planned/profiled_run.h"
-#include "profiler/temporary_folder.h"
-#include "traces/store/store.h"
+#include "profiler/recording/recorded_tracks.h"
 
 namespace moeblaze::profiler {
 namespace {
 
 using cuda::Context;
 
-/// Allocations the Plan does not list, by what the context says it holds of exactly that size.
+/// Names each allocation without a label after the hidden memory of exactly its size, if the context holds such memory.
 void nameHidden(const std::vector<cuda::HiddenMemory>& hidden, Trace& trace) {
   for (Allocation& allocation : trace.allocations) {
     if (allocation.role != Role::unknown) continue;
@@ -28,8 +28,9 @@ void nameHidden(const std::vector<cuda::HiddenMemory>& hidden, Trace& trace) {
   }
 }
 
+/// The track of the GPU's memory; adds it when nothing was allocated.
 TrackId memoryTrack(Trace& trace, int device) {
-  const std::string name = fmt::format("GPU {} memory", device);
+  const std::string name = RecordedTracks::nameOfMemory(static_cast<uint32_t>(device));
   for (size_t i = 0; i < trace.tracks.size(); ++i)
     if (trace.tracks[i].name == name) return static_cast<TrackId>(i);
   trace.tracks.push_back({name, TrackKind::observed, device});
@@ -48,18 +49,17 @@ std::string gpuName(int device) {
 ProfiledRun profileOnCuda(const Plan& plan, const Routing& routing, const RunOptions& options) {
   const Cupti cupti = loadCupti();
   listenToRanges(cupti);
-  // The context gives cuBLAS its workspace; without this it would take another of its own.
+  // The context gives cuBLAS a workspace. This setting keeps cuBLAS from allocating another one of its own.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0", 0);
   cuda::useDevice(options.device);
   cuda::runnable(plan);
-  const TemporaryFolder folder;
-  const std::string file = folder.file("run.mbtrace");
   RecordingOptions recorded = recordingOf(plan);
   recorded.meta = {{"source", "moeblaze-prof run"}, {"backend", "cuda"},       {"config", plan.config.name},
                    {"system", plan.system},         {"routing", plan.routing}, {"gpu", gpuName(options.device)}};
+  Trace observed;
   std::vector<cuda::HiddenMemory> hidden;
   {
-    Recording recording(cupti, file, std::move(recorded));
+    Recording recording(cupti, observed, std::move(recorded));
     {
       Context context(options.device);
       context.setPortable(options.portable);
@@ -74,13 +74,9 @@ ProfiledRun profileOnCuda(const Plan& plan, const Routing& routing, const RunOpt
     }
     recording.stop();
   }
-  const bool interrupted = InterruptWatch::acknowledge();
-  Trace trace = readTrace(file);
-  nameHidden(hidden, trace);
-  const TrackId memory = memoryTrack(trace, options.device);
-  ProfiledRun run = finishRun(plan, std::move(trace), memory, options);
-  run.interrupted = interrupted;
-  return run;
+  nameHidden(hidden, observed);
+  const TrackId memory = memoryTrack(observed, options.device);
+  return finishRun(plan, std::move(observed), memory, options);
 }
 
 }  // namespace moeblaze::profiler

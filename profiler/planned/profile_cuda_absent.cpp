@@ -1,6 +1,6 @@
-// In builds without the CUDA toolkit or its CUPTI: the commands are there and say what is missing.
+// Takes the place of profile_cuda.cpp in builds without the CUDA toolkit or its CUPTI.
 #include "core/base/error.h"
-#include "profiler/planned/profiled_run.h"
+#include "profiler/planned/profile_cuda.h"
 #include "version.h"
 
 namespace moeblaze::profiler {

@@ -1,12 +1,13 @@
+#include "profiler/planned/profile_host.h"
+
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "kernels/host/executor.h"
-#include "profiler/planned/profiled_run.h"
 
 namespace moeblaze::profiler {
 namespace {
 
-/// Appends the observed track of `execution` after what `trace` has.
+/// Appends the observed track of `execution` to `trace`, after everything that is there.
 void append(const Execution& execution, Trace& trace) {
   constexpr TrackId kFrom{1}, kTo{0};  // an execution's tracks: planned, observed
   int64_t startNs = 0;
@@ -31,17 +32,6 @@ void append(const Execution& execution, Trace& trace) {
 }
 
 }  // namespace
-
-ProfiledRun finishRun(const Plan& plan, Trace observed, TrackId memory, const RunOptions& options) {
-  ProfiledRun run{.trace = std::move(observed), .comparison = {}, .interrupted = InterruptWatch::acknowledge()};
-  run.comparison = compareWithPlan(plan, run.trace, memory, options.warmUps, options.predictedNs);
-  addPlannedTrack(plan, run.trace);
-  const std::vector<Iteration> iterations = iterationsOf(plan, run.trace);
-  // Memory of an iteration may be there before its first work.
-  if (options.warmUps > 0 && std::ssize(iterations) > options.warmUps)
-    startAt(run.trace, iterations[options.warmUps - 1].ends.back());
-  return run;
-}
 
 ProfiledRun profileOnHost(const Plan& plan, const Routing& routing, const RunOptions& options) {
   const LayerInputs inputs = makeInputs(plan.config, routing, 1);

@@ -9,10 +9,10 @@
 namespace moeblaze::profiler {
 namespace {
 
-/// How long a call waits for its stream to be used again before it is dated without.
+/// A stream-ordered call waits this long for later work in its stream; then it is dated by what is known.
 constexpr int64_t kPatienceNs = 5'000'000'000;
-/// How long after its call a free is told of at the latest, if it is told of at all.
-constexpr int64_t kToldTwiceNs = 100'000'000;
+/// If CUPTI has a record of a free, it arrives within this time after the call.
+constexpr int64_t kMaxFreeDelayNs = 100'000'000;
 
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
@@ -29,9 +29,9 @@ int64_t timeOf(const FreeCallEvent& event) { return event.endedNs; }
 
 }  // namespace
 
-EventRecorder::EventRecorder(TraceWriter& writer, const RecordingClock& clock, RecorderOptions options,
+EventRecorder::EventRecorder(TraceSink& sink, const RecordingClock& clock, RecorderOptions options,
                              BoundedWriter::Limits limits)
-    : writer_(writer, limits),
+    : writer_(sink, limits),
       clock_(clock),
       options_(std::move(options)),
       tracks_(writer_),
@@ -91,8 +91,13 @@ void EventRecorder::record(const OverheadEvent& event) {
 }
 
 void EventRecorder::record(const DeviceEvent& event) {
-  writer_.writer().addDevice({static_cast<int32_t>(event.device), event.name, event.memoryBytes});
-  writer_.writer().addMeta("gpu " + std::to_string(event.device), event.uuid);
+  writer_.sink().addDevice({static_cast<int32_t>(event.device), event.name, event.memoryBytes});
+  writer_.sink().addMeta("gpu " + std::to_string(event.device), event.uuid);
+}
+
+void EventRecorder::settleWork() {
+  for (const WorkEvent& event : work_) record(event);
+  work_.clear();
 }
 
 void EventRecorder::settleMemory(int64_t untilNs) {
@@ -100,7 +105,8 @@ void EventRecorder::settleMemory(int64_t untilNs) {
   auto it = waiting_.begin();
   for (; it != waiting_.end() && it->first < untilNs; ++it) {
     const auto* memory = std::get_if<MemoryEvent>(&it->second);
-    // Variables are told of when their module is loaded, and dated before; they are never freed one by one.
+    // A module's variables are reported when the module is loaded, with an earlier time. They are not out of order:
+    // they are never freed one by one.
     if (it->first < settledNs_ && (memory == nullptr || !memory->isStatic))
       ++losses_["calls told late, after later ones had counted"];
     if (memory != nullptr) {
@@ -118,18 +124,16 @@ void EventRecorder::settleMemory(int64_t untilNs) {
 }
 
 void EventRecorder::settle(int64_t untilNs) {
-  for (const WorkEvent& event : work_) record(event);
-  work_.clear();
+  settleWork();
   settleMemory(clock_.at(untilNs));
-  ledger_.settle(clock_.at(untilNs) - kToldTwiceNs);
+  ledger_.settle(clock_.at(untilNs) - kMaxFreeDelayNs);
   order_.settle(untilNs - kPatienceNs, untilNs);
   writeLosses();
-  writer_.writer().flush();
+  writer_.sink().flush();
 }
 
 void EventRecorder::finish(int64_t endNs) {
-  for (const WorkEvent& event : work_) record(event);
-  work_.clear();
+  settleWork();
   settleMemory(INT64_MAX);
   ledger_.settle(INT64_MAX);
   order_.settle(INT64_MAX, INT64_MAX);
@@ -137,7 +141,7 @@ void EventRecorder::finish(int64_t endNs) {
   writeLosses();
 }
 
-/// What was lost since this was last called, so that a file knows even when its program is killed.
+/// Writes the losses since the last call, so that a file tells of them even when its program is killed.
 void EventRecorder::writeLosses() {
   losses_["frees of memory from before the recording"] = ledger_.unmatched();
   losses_["allocations where one was alive: its free was not seen"] = ledger_.replaced();
@@ -147,7 +151,7 @@ void EventRecorder::writeLosses() {
   losses_["kernels, copies and ranges beyond what a file holds"] = writer_.lostSpans();
   for (const auto& [what, count] : losses_) {
     int64_t& written = writtenLosses_[what];
-    if (count > written) writer_.writer().addLoss(what, count - written);
+    if (count > written) writer_.sink().addLoss(what, count - written);
     written = std::max(written, count);
   }
 }

@@ -9,15 +9,16 @@
 
 namespace moeblaze::profiler {
 
-/// What a process says of its own calls: a name for memory, the Step of work.
+/// What a process says about its own calls.
 struct Label {
-  std::string name{};  ///< empty for work
-  Role role = Role::unknown;
-  StepId step = StepId::none;
-  bool given = false;  ///< memory that exists beside what is counted: parameters, inputs
+  std::string name{};                ///< of memory; empty for work
+  Role role = Role::unknown;         ///< of memory
+  BufferId buffer = BufferId::none;  ///< the Plan's buffer that the memory is for
+  StepId step = StepId::none;        ///< the Step that the work belongs to, or that first writes the memory
+  bool given = false;  ///< memory of parameters and inputs, which exist beside the memory that is compared
 };
 
-/// The label of an external id; nothing for ids that are not known.
+/// Returns the label of an external id, or nothing when the id is not known.
 using Labels = std::function<std::optional<Label>(uint64_t externalId)>;
 
 }  // namespace moeblaze::profiler

@@ -11,7 +11,7 @@ bool isOnDevice(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::array || kind == MemoryKind::other;
 }
 
-/// What an allocation is called when nobody named it.
+/// The name of an allocation that has no label.
 std::string nameOf(const MemoryEvent& event) {
   if (!event.name.empty()) return event.name;
   std::string name = event.isStreamOrdered                ? "cudaMallocAsync"
@@ -24,7 +24,7 @@ std::string nameOf(const MemoryEvent& event) {
   return name;
 }
 
-/// Calls that wait for no stream are numbered beyond all.
+/// The stream a trace shows. CUPTI gives a call that follows no stream a number beyond all streams; it becomes 0.
 int64_t streamOf(const MemoryEvent& event) { return event.isStreamOrdered ? int64_t{event.stream} : 0; }
 
 }  // namespace
@@ -50,7 +50,8 @@ void MemoryLedger::free(const std::shared_ptr<Block>& block, int64_t freeNs) {
 
 void MemoryLedger::add(const MemoryEvent& event, const std::optional<Label>& label) {
   if (event.pool != 0 && event.poolBytes > 0) addPoolPoint(event.device, event.pool, event.poolBytes, event.timeNs);
-  // Once it may be used, mapped memory is told of as if it had been allocated; it counts from when it was made.
+  // When access to mapped memory is granted, CUPTI reports an allocation at its address. The memory was counted when
+  // cuMemCreate made it, so that allocation and its free are ignored.
   if (!event.isFree && mappings_.contains(event.address)) {
     toldTwice_.insert(event.address);
   } else if (event.isFree && toldTwice_.erase(event.address) > 0) {
@@ -68,6 +69,7 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
                                                  : tracks_.memory(event.kind, event.device),
                        .name = writer_.addString(label && !label->name.empty() ? label->name : nameOf(event)),
                        .role = label ? label->role : Role::unknown,
+                       .buffer = label ? label->buffer : BufferId::none,
                        .bytes = event.bytes,
                        .allocNs = clock_.at(event.timeNs),
                        .step = label ? label->step : StepId::none,
@@ -78,7 +80,7 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
   if (const auto call = freeCalls_.find(event.address); call != freeCalls_.end()) releaseCalled(call);
   std::shared_ptr<Block>& slot = blocks_[event.address];
   if (slot != nullptr) {
-    replaced_ += !event.isStatic;  // modules are unloaded without a word
+    replaced_ += !event.isStatic;  // CUPTI does not report that a module is unloaded
     if (slot->onDevice) count(-slot->allocation.bytes);
     free(slot, clock_.at(event.timeNs));
   }
@@ -97,7 +99,7 @@ void MemoryLedger::release(const MemoryEvent& event) {
   if (found == blocks_.end()) {
     ++unmatched_;
     if (event.bytes <= 0) return;
-    // Allocated before the recording began.
+    // The memory was allocated before the recording began.
     Block older;
     older.allocation = {.track = tracks_.memory(event.kind, event.device),
                         .name = writer_.addString(nameOf(event)),
@@ -135,7 +137,7 @@ void MemoryLedger::add(const MappingEvent& event) {
   }
   if (event.op == MappingOp::unmap) return unmap(event, nowNs);
   const auto found = handles_.find(event.handle);
-  if (found == handles_.end()) return;  // another process's memory
+  if (found == handles_.end()) return;  // memory of another process
   Handle& handle = found->second;
   switch (event.op) {
     case MappingOp::map:
@@ -153,7 +155,7 @@ void MemoryLedger::add(const MappingEvent& event) {
   letGo(found, nowNs);
 }
 
-/// A range may hold several mappings, of several handles.
+/// The unmapped range may contain several mappings, each of a different handle.
 void MemoryLedger::unmap(const MappingEvent& event, int64_t timeNs) {
   const uint64_t end = event.address + static_cast<uint64_t>(event.bytes);
   for (auto it = mappings_.lower_bound(event.address); it != mappings_.end() && it->first < end;) {
@@ -165,7 +167,7 @@ void MemoryLedger::unmap(const MappingEvent& event, int64_t timeNs) {
   }
 }
 
-/// Physical memory goes when neither a handle nor a mapping holds it.
+/// Frees physical memory once neither a reference to its handle nor a mapping keeps it.
 void MemoryLedger::letGo(std::map<uint64_t, Handle>::iterator handle, int64_t timeNs) {
   Handle& it = handle->second;
   if (it.references > 0 || it.mappings > 0) return;
@@ -175,7 +177,8 @@ void MemoryLedger::letGo(std::map<uint64_t, Handle>::iterator handle, int64_t ti
 }
 
 void MemoryLedger::add(const FreeCallEvent& event) {
-  // By the time a call returns, its memory may be somebody else's.
+  // When the call returns, the address may belong to a newer allocation already. The call frees only a block that was
+  // allocated before the call began.
   const auto found = blocks_.find(event.address);
   if (found != blocks_.end() && found->second->calledNs < clock_.at(event.beganNs))
     freeCalls_.try_emplace(event.address, clock_.at(event.endedNs));
@@ -203,7 +206,7 @@ void MemoryLedger::addPoolPoint(uint32_t device, uint64_t pool, int64_t bytes, i
   if (bytes == lastBytes) return;
   lastBytes = bytes;
   lastNs = std::max(lastNs, clock_.at(timeNs));
-  writer_.writer().addPoint(tracks_.pool(device, pool), lastNs, static_cast<double>(bytes));
+  writer_.sink().addPoint(tracks_.pool(device, pool), lastNs, static_cast<double>(bytes));
 }
 
 void MemoryLedger::add(const PoolEvent& event) {

@@ -16,20 +16,24 @@
 
 namespace moeblaze::profiler {
 
-/// When memory of a stream's order exists.
+/// Which times bound a stream-ordered allocation in the trace.
 enum class StreamPlacement : uint8_t {
-  call,    ///< from the call that allocates; a free is requested by its call and done when its stream gets there
-  stream,  ///< from when its stream gets there until its stream gets to the free: beside the kernels that use it
+  call,    ///< it begins at the allocating call; its free is requested by the freeing call and done when the stream
+           ///< reaches that call
+  stream,  ///< it begins and ends when the stream reaches the two calls, so that it lines up with the kernels using it
 };
 
-/// Device bytes alive, as calls were made.
+/// Bytes allocated on all devices, counted at the time of the calls.
 struct LiveBytes {
   int64_t now = 0, peak = 0;
 };
 
-/// Turns allocations, frees and mappings, told in the order they were made, into a trace's allocations.
+/// Turns allocations, frees and mappings into the allocations of a trace. They must be added in the order in which the
+/// calls were made.
 class MemoryLedger {
  public:
+  /// `order` dates stream-ordered calls; null when kernels and copies are not recorded. All references must outlive
+  /// this.
   MemoryLedger(BoundedWriter& writer, RecordedTracks& tracks, const RecordingClock& clock, StreamOrder* order,
                StreamPlacement placement)
       : writer_(writer), tracks_(tracks), clock_(clock), order_(order), placement_(placement) {}
@@ -38,23 +42,23 @@ class MemoryLedger {
   void add(const MappingEvent& event);
   void add(const PoolEvent& event);
   void add(const FreeCallEvent& event);
-  /// Handles that were made and not yet mapped are written as they are, and frees that only their calls told of, which
-  /// were made before `untilNs` of the recording's clock, are done.
+  /// Writes physical memory that is not mapped yet, and carries out the frees that only a FreeCallEvent reported and
+  /// whose call returned before `untilNs`, ns since the recording began.
   void settle(int64_t untilNs);
   const LiveBytes& live() const { return live_; }
-  /// Frees of memory that is not known, such as of another process.
+  /// Number of frees whose allocation was not seen.
   int64_t unmatched() const { return unmatched_; }
-  /// Allocations where something was: its free was not seen.
+  /// Number of allocations at an address whose earlier allocation was still alive: the free between was not seen.
   int64_t replaced() const { return replaced_; }
 
  private:
-  /// An allocation on its way into the file. Shared with calls that wait for their stream.
+  /// An allocation that is, or will be, in the trace. Calls that wait for their stream share it.
   struct Block {
     Allocation allocation;
     std::optional<AllocationId> written;
-    bool lost = false;  ///< the file was full
+    bool lost = false;  ///< the trace was full
     bool onDevice = true;
-    int64_t calledNs = 0;  ///< when it was allocated, by its call
+    int64_t calledNs = 0;  ///< when the allocating call was made
     int64_t requestedNs = kNever;
   };
   struct Handle {
@@ -77,12 +81,15 @@ class MemoryLedger {
   const RecordingClock& clock_;
   StreamOrder* order_;
   StreamPlacement placement_;
-  std::map<uint64_t, std::shared_ptr<Block>> blocks_;  ///< by address: one space for the host and all GPUs
+  /// The blocks that are alive, by address: the host and all GPUs share one address space.
+  std::map<uint64_t, std::shared_ptr<Block>> blocks_;
   std::map<uint64_t, Handle> handles_;
   std::map<uint64_t, uint64_t> mappings_;  ///< address → handle
-  std::map<uint64_t, int64_t> freeCalls_;  ///< by address, of known blocks: when; until MemoryEvents tell of them too
-  std::set<uint64_t> toldTwice_;           ///< addresses of mappings that were told of as allocations too
-  std::map<std::pair<uint32_t, uint64_t>, std::pair<int64_t, int64_t>> poolPoints_;  ///< last time and bytes
+  /// Address of a live block → when a call freed it. A MemoryEvent may still report that free.
+  std::map<uint64_t, int64_t> freeCalls_;
+  std::set<uint64_t> toldTwice_;  ///< addresses of mappings that were reported as allocations too
+  /// (device, pool) → time and bytes of the last point of its counter.
+  std::map<std::pair<uint32_t, uint64_t>, std::pair<int64_t, int64_t>> poolPoints_;
   LiveBytes live_;
   int64_t unmatched_ = 0, replaced_ = 0;
 };

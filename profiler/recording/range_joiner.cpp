@@ -5,8 +5,8 @@
 namespace moeblaze::profiler {
 namespace {
 
-/// Of a program that ends ranges it never began.
-constexpr size_t kMostEarlyEnds = 1 << 16;
+/// Bounds the memory for ends without a start, in case a program ends ranges that it never began.
+constexpr size_t kMaxEarlyEnds = 1 << 16;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void RangeJoiner::add(const RangeEvent& event) {
   if (const auto begun = open_.find(event.id); begun != open_.end()) {
     write(begun->second, event.timeNs);
     open_.erase(begun);
-  } else if (endedEarly_.size() < kMostEarlyEnds) {
+  } else if (endedEarly_.size() < kMaxEarlyEnds) {
     endedEarly_[event.id] = event.timeNs;
   }
 }

@@ -9,14 +9,14 @@
 
 namespace moeblaze::profiler {
 
-/// Joins the edges of NVTX ranges to spans, whichever edge is told first.
+/// Joins the two edges of each NVTX range into a span. The edges may be added in either order.
 class RangeJoiner {
  public:
   RangeJoiner(BoundedWriter& writer, RecordedTracks& tracks, const RecordingClock& clock)
       : writer_(writer), tracks_(tracks), clock_(clock) {}
 
   void add(const RangeEvent& event);
-  /// Ranges still open are written until `endNs`.
+  /// Writes the ranges that are still open as if they ended at `endNs` of the profiler's clock.
   void finish(int64_t endNs);
 
  private:
@@ -25,8 +25,8 @@ class RangeJoiner {
   BoundedWriter& writer_;
   RecordedTracks& tracks_;
   const RecordingClock& clock_;
-  std::unordered_map<uint32_t, RangeEvent> open_;     ///< by id
-  std::unordered_map<uint32_t, int64_t> endedEarly_;  ///< ends whose start was not told yet
+  std::unordered_map<uint32_t, RangeEvent> open_;     ///< starts without an end, by id
+  std::unordered_map<uint32_t, int64_t> endedEarly_;  ///< times of ends without a start, by id
 };
 
 }  // namespace moeblaze::profiler

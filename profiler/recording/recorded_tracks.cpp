@@ -4,6 +4,8 @@
 
 namespace moeblaze::profiler {
 
+std::string RecordedTracks::nameOfMemory(uint32_t device) { return fmt::format("GPU {} memory", device); }
+
 TrackId RecordedTracks::track(const std::string& name, TrackKind kind, uint32_t device) {
   const auto [entry, isNew] = tracks_.try_emplace(name);
   if (isNew) entry->second = writer_.addTrack({name, kind, static_cast<int32_t>(device)});
@@ -28,7 +30,7 @@ TrackId RecordedTracks::memory(MemoryKind kind, uint32_t device) {
     case MemoryKind::other:
       break;
   }
-  return track(fmt::format("GPU {} memory", device), TrackKind::observed, device);
+  return track(nameOfMemory(device), TrackKind::observed, device);
 }
 
 TrackId RecordedTracks::variables(uint32_t device) {
@@ -40,7 +42,7 @@ TrackId RecordedTracks::given(uint32_t device) {
 }
 
 TrackId RecordedTracks::work(WorkKind kind, uint32_t device, uint32_t context, uint32_t stream) {
-  // Streams are numbered within their context, and most processes have one.
+  // Streams are numbered within their context. Most processes have only one context, so the name leaves it out then.
   const std::string where = context <= 1 ? fmt::format("GPU {} stream {}", device, stream)
                                          : fmt::format("GPU {} context {} stream {}", device, context, stream);
   const std::string what = kind == WorkKind::kernel ? " kernels" : " copies";
@@ -56,9 +58,9 @@ TrackId RecordedTracks::overhead() { return track("profiler and driver", TrackKi
 CounterId RecordedTracks::pool(uint32_t device, uint64_t address) {
   const auto [entry, isNew] = pools_.try_emplace({device, address});
   if (isNew)
-    entry->second = writer_.writer().addCounter(memory(MemoryKind::device, device),
-                                                writer_.addString(fmt::format("pool {:#x} reserved", address)),
-                                                writer_.addString("bytes"));
+    entry->second = writer_.sink().addCounter(memory(MemoryKind::device, device),
+                                              writer_.addString(fmt::format("pool {:#x} reserved", address)),
+                                              writer_.addString("bytes"));
   return entry->second;
 }
 

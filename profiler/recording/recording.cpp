@@ -23,7 +23,7 @@ int64_t steadyNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// While it lives this thread, and threads it starts, hear no signals.
+/// Blocks all signals in this thread while it exists. Threads started meanwhile inherit the block.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -42,17 +42,25 @@ class SignalsBlocked {
 }  // namespace
 
 Recording::Recording(const Cupti& cupti, const std::string& file, RecordingOptions options)
+    : Recording(
+          cupti, [&] { return std::make_unique<FileSink>(file); }, std::move(options)) {}
+
+Recording::Recording(const Cupti& cupti, Trace& trace, RecordingOptions options)
+    : Recording(
+          cupti, [&] { return std::make_unique<MemorySink>(trace); }, std::move(options)) {}
+
+Recording::Recording(const Cupti& cupti, const OpenSink& open, RecordingOptions options)
     : options_(std::move(options)),
       collector_(cupti, options_.collector),
       clock_(collector_.nowNs(), steadyNs()),
-      writer_(file),
-      recorder_(writer_, clock_, options_.recorder) {
-  for (const auto& [key, value] : options_.meta) writer_.addMeta(key, value);
+      sink_(open()),
+      recorder_(*sink_, clock_, options_.recorder) {
+  for (const auto& [key, value] : options_.meta) sink_->addMeta(key, value);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  writer_.addMeta("started", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now))));
-  writer_.addMeta("cupti", std::to_string(cupti.version));
+  sink_->addMeta("started", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now))));
+  sink_->addMeta("cupti", std::to_string(cupti.version));
   sampledNs_ = steadyNs();
-  const SignalsBlocked quiet;  // signals are for the program's own threads
+  const SignalsBlocked blocked;  // the program's own threads must handle its signals
   thread_ = std::thread([this] { run(); });
 }
 
@@ -60,7 +68,7 @@ Recording::~Recording() {
   try {
     stop();
   } catch (const std::exception&) {
-    // Told by whoever stops on purpose.
+    // A caller that wants to know calls stop() itself.
   }
 }
 
@@ -73,14 +81,14 @@ void Recording::run() {
   }
 }
 
-/// The two clocks at one instant: a sample during which this thread was held up is none.
+/// Reads the two clocks at one instant. A reading during which this thread was held up is dropped.
 void Recording::sampleClocks() {
-  constexpr int64_t kMostApartNs = 100'000;
+  constexpr int64_t kMaxApartNs = 100'000;
   const int64_t before = steadyNs();
   if (before - sampledNs_ < kSampleNs) return;
   const int64_t profilerNs = collector_.nowNs();
   const int64_t after = steadyNs();
-  if (after - before > kMostApartNs) return;
+  if (after - before > kMaxApartNs) return;
   clock_.sample(profilerNs, before + (after - before) / 2);
   sampledNs_ = before;
 }
@@ -98,15 +106,15 @@ void Recording::cycle() {
   }
 }
 
-/// Most likely the disk is full: what is written stays, and the program goes on undisturbed.
+/// The likely cause is a full disk. What was written stays, and the program goes on undisturbed.
 void Recording::fail(const std::string& why) {
   failure_ = why;
   collector_.pause();
   if (options_.failed) options_.failed(why);
   try {
-    writer_.finish();
+    sink_->finish();
   } catch (const std::exception&) {
-    // Then the file ends as if the program had been killed.
+    // The file then looks as if the program had been killed.
   }
 }
 
@@ -126,7 +134,7 @@ void Recording::stop() {
   collector_.drain(true, [this](Event event) { recorder_.add(std::move(event)); });
   recorder_.finish(endNs);
   if (options_.watch) options_.watch(recorder_.live());
-  writer_.finish();
+  sink_->finish();
 }
 
 void listenToRanges(const Cupti& cupti) { setenv("NVTX_INJECTION64_PATH", cupti.path.c_str(), 0); }

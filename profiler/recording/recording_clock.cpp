@@ -6,7 +6,7 @@
 namespace moeblaze::profiler {
 namespace {
 
-constexpr int64_t kStepNs = 1'000'000;
+constexpr int64_t kMinStepNs = 1'000'000;
 
 }  // namespace
 
@@ -16,10 +16,11 @@ RecordingClock::RecordingClock(int64_t profilerNs, int64_t steadyNs)
 void RecordingClock::sample(int64_t profilerNs, int64_t steadyNs) {
   const int64_t offset = steadyNs - profilerNs;
   const int64_t last = std::prev(offsets_.end())->second;
-  // Slow drift between the clocks is below what the samples themselves are off by; only steps are taken over.
-  if (std::abs(offset - last) < kStepNs) return;
+  // The clocks drift apart by less than the error of a sample. So a small difference is ignored, and only a step of the
+  // wall clock changes the offset.
+  if (std::abs(offset - last) < kMinStepNs) return;
   ++steps_;
-  // A step back repeats times: those from here on are the new ones.
+  // After a step back the wall clock shows some times again; from now on, these mean the second occurrence.
   offsets_.erase(offsets_.lower_bound(profilerNs), offsets_.end());
   offsets_[profilerNs] = offset;
 }

@@ -4,9 +4,9 @@
 
 namespace moeblaze::profiler {
 
-/// The number nearest to the latest one that ends in these 32 bits.
+/// Extends a 32-bit number to 64 bits: of all numbers that end in these 32 bits, the one nearest to the latest number.
 uint64_t StreamOrder::numberOf(Stream& stream, uint32_t correlation) {
-  constexpr uint64_t kBase = uint64_t{1} << 32;  // so that nothing before the first is negative
+  constexpr uint64_t kBase = uint64_t{1} << 32;  // so that numbers lower than the first one are not negative
   if (stream.latest == 0) stream.latest = kBase + correlation;
   const auto distance = static_cast<int32_t>(correlation - static_cast<uint32_t>(stream.latest));
   const uint64_t number = stream.latest + static_cast<uint64_t>(static_cast<int64_t>(distance));
@@ -28,7 +28,8 @@ void StreamOrder::addCall(StreamKey key, uint32_t correlation, int64_t timeNs, D
 }
 
 int64_t StreamOrder::timeOf(Stream& stream, const Call& call) {
-  // A call that gives memory back has the number of the call before it, work or not; nothing after it has.
+  // CUPTI gives a free the number of the call before it. So work with the call's own number was enqueued before the
+  // call.
   const auto after = stream.ends.upper_bound(call.number);
   for (auto it = stream.ends.begin(); it != after; ++it) stream.doneNs = std::max(stream.doneNs, it->second);
   stream.ends.erase(stream.ends.begin(), after);
@@ -47,7 +48,8 @@ void StreamOrder::settle(int64_t givenUpNs, int64_t toldNs) {
       stream.calls.pop_front();
       dated(timeNs);
     }
-    // Calls yet to be told come after this work; memory must not grow with the work of hours.
+    // Calls that are still to come were made after `toldNs`, so work that ended before then cannot delay them. It is
+    // forgotten, so that memory does not grow with the length of the program.
     if (stream.calls.empty())
       std::erase_if(stream.ends, [&](const auto& work) {
         if (work.second >= toldNs) return false;

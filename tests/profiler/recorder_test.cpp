@@ -1,12 +1,10 @@
-// Events as a profiler tells them, through the recorder, into a trace.
+// Events as a profiler reports them become a trace. Times in the tests are ns since the recording began.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
-#include "profiler/recording/event_recorder.h"
-#include "traces/store/store.h"
+#include "core/base/error.h"
+#include "tests/profiler/recorder_fixture.h"
 
 namespace moeblaze::profiler {
 namespace {
@@ -14,70 +12,8 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr int64_t kStart = 1'000'000;  ///< profiler's clock at the start
-
-class RecorderTest : public ::testing::Test {
- protected:
-  ~RecorderTest() override { std::filesystem::remove(file_); }
-
-  EventRecorder& recorder() { return *recorder_; }
-  void make(RecorderOptions options = {}, BoundedWriter::Limits limits = {}) {
-    recorder_.emplace(*writer_, clock_, std::move(options), limits);
-  }
-  /// What another program reads while the recording goes on.
-  Trace soFar() const { return readTrace(file_); }
-  Trace finish(int64_t endNs = 1'000'000'000) {
-    recorder_->finish(kStart + endNs);
-    recorder_.reset();
-    writer_->finish();
-    writer_.reset();
-    return readTrace(file_);
-  }
-
-  static MemoryEvent take(uint64_t address, int64_t bytes, int64_t timeNs, uint32_t correlation = 1) {
-    return {.address = address,
-            .bytes = bytes,
-            .timeNs = kStart + timeNs,
-            .context = 1,
-            .stream = 7,
-            .correlation = correlation};
-  }
-  static MemoryEvent giveBack(uint64_t address, int64_t bytes, int64_t timeNs, uint32_t correlation = 2) {
-    MemoryEvent event = take(address, bytes, timeNs, correlation);
-    event.isFree = true;
-    return event;
-  }
-  static MemoryEvent inStreamOrder(MemoryEvent event) {
-    event.isStreamOrdered = true;
-    return event;
-  }
-  static WorkEvent kernel(int64_t startNs, int64_t endNs, uint32_t correlation, uint32_t stream = 7) {
-    return {.startNs = kStart + startNs,
-            .endNs = kStart + endNs,
-            .context = 1,
-            .stream = stream,
-            .correlation = correlation,
-            .name = "_Z4spinx"};
-  }
-  static std::vector<std::string> lossesOf(const Trace& trace) {
-    std::vector<std::string> all;
-    for (const Loss& loss : trace.losses) all.push_back(std::to_string(loss.count) + ' ' + loss.what);
-    return all;
-  }
-
- private:
-  const std::string file_ =
-      (std::filesystem::temp_directory_path() / ("recorder_test." + std::to_string(getpid()) + ".mbtrace")).string();
-  std::optional<TraceWriter> writer_{std::in_place, file_};
-  RecordingClock clock_{kStart, 5'000};
-  std::optional<EventRecorder> recorder_;
-};
-
 TEST_F(RecorderTest, AFreeToldBeforeItsAllocationIsMatched) {
-  make();
-  recorder().add(giveBack(0x100, 64, 20));
-  recorder().add(take(0x100, 64, 10));
-  const Trace trace = finish();
+  const Trace trace = recorded({giveBack(0x100, 64, 20), take(0x100, 64, 10)});
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_EQ(trace.allocations[0].allocNs, 10);
   EXPECT_EQ(trace.allocations[0].freeNs, 20);
@@ -100,7 +36,7 @@ TEST_F(RecorderTest, AnAddressIsUsedAgain) {
 TEST_F(RecorderTest, NothingCountsBeforeAllBeforeItWasTold) {
   make();
   recorder().add(giveBack(0x100, 64, 300));
-  recorder().settle(kStart + 200);  // what happens from 200 on may not all be known
+  recorder().settle(kStart + 200);  // events from 200 on may still be missing
   recorder().add(take(0x100, 64, 250));
   const Trace trace = finish();
   ASSERT_THAT(trace.allocations, SizeIs(1));
@@ -109,9 +45,7 @@ TEST_F(RecorderTest, NothingCountsBeforeAllBeforeItWasTold) {
 }
 
 TEST_F(RecorderTest, FreesOfUnknownMemoryAreOlderAllocationsAndCounted) {
-  make();
-  recorder().add(giveBack(0x900, 4096, 40));
-  const Trace trace = finish();
+  const Trace trace = recorded({giveBack(0x900, 4096, 40)});
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_TRUE(trace.allocations[0].older);
   EXPECT_EQ(trace.allocations[0].allocNs, 0);
@@ -137,13 +71,12 @@ TEST_F(RecorderTest, LossesAreInTheFileBeforeItIsFinished) {
 }
 
 TEST_F(RecorderTest, AStreamOrderedFreeIsDoneWhenEarlierWorkEnds) {
-  make();
-  recorder().add(inStreamOrder(take(0x100, 64, 10, 1)));
-  recorder().add(kernel(30, 500, 3));
-  recorder().add(inStreamOrder(giveBack(0x100, 64, 40, 3)));  // CUPTI numbers a free as the call before it
-  recorder().add(kernel(500, 900, 4));                        // later work of the stream does not count
-  recorder().add(kernel(30, 700, 2, 8));                      // nor does another stream's
-  const Trace trace = finish();
+  const Trace trace = recorded({
+      inStreamOrder(take(0x100, 64, 10, 1)), kernel(30, 500, 3),
+      inStreamOrder(giveBack(0x100, 64, 40, 3)),  // CUPTI gives a free the number of the call before it
+      kernel(500, 900, 4),                        // later work of the stream does not delay the free
+      kernel(30, 700, 2, 8)                       // nor does work of another stream
+  });
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_EQ(trace.allocations[0].allocNs, 10);
   EXPECT_EQ(trace.allocations[0].freeRequestedNs, 40);
@@ -164,7 +97,7 @@ TEST_F(RecorderTest, AFreeWaitsForWorkThatIsToldLater) {
 TEST_F(RecorderTest, WorkToldLongBeforeTheCallDoesNotDelayIt) {
   make();
   recorder().add(kernel(10, 20, 1));
-  recorder().add(kernel(20, 900, 8));  // after the free, told before it
+  recorder().add(kernel(20, 900, 8));  // enqueued after the free, but reported before it
   recorder().settle(kStart + 15);
   recorder().add(inStreamOrder(take(0x100, 64, 15, 2)));
   recorder().add(inStreamOrder(giveBack(0x100, 64, 18, 3)));
@@ -172,14 +105,10 @@ TEST_F(RecorderTest, WorkToldLongBeforeTheCallDoesNotDelayIt) {
 }
 
 TEST_F(RecorderTest, InTheStreamsPlaceMemoryBeginsThereToo) {
-  make({.placement = StreamPlacement::stream, .labels = {}});
-  recorder().add(kernel(0, 100, 1));
-  recorder().add(inStreamOrder(take(0x100, 64, 10, 2)));
-  recorder().add(kernel(100, 300, 3));
-  recorder().add(inStreamOrder(giveBack(0x100, 64, 20, 4)));
-  recorder().add(inStreamOrder(take(0x100, 32, 25, 5)));
-  recorder().add(kernel(300, 400, 6));
-  const Trace trace = finish();
+  const Trace trace =
+      recorded({kernel(0, 100, 1), inStreamOrder(take(0x100, 64, 10, 2)), kernel(100, 300, 3),
+                inStreamOrder(giveBack(0x100, 64, 20, 4)), inStreamOrder(take(0x100, 32, 25, 5)), kernel(300, 400, 6)},
+               {.placement = StreamPlacement::stream, .labels = {}});
   ASSERT_THAT(trace.allocations, SizeIs(2));
   EXPECT_EQ(trace.allocations[0].allocNs, 100);
   EXPECT_EQ(trace.allocations[0].freeNs, 300);
@@ -188,16 +117,14 @@ TEST_F(RecorderTest, InTheStreamsPlaceMemoryBeginsThereToo) {
 }
 
 TEST_F(RecorderTest, LabelsNameMemoryAndGiveWorkItsStep) {
-  make({.labels = [](uint64_t id) -> std::optional<Label> {
+  const Labels labels = [](uint64_t id) -> std::optional<Label> {
     if (id == 5) return Label{.name = "A", .role = Role::saved, .step = StepId{3}};
     if (id == 6) return Label{.step = StepId{4}};
     return std::nullopt;
-  }});
-  recorder().add(take(0x100, 64, 10, 1));
-  recorder().add(kernel(20, 30, 2));
-  recorder().add(AttributionEvent{1, 5});  // told last, used all the same
-  recorder().add(AttributionEvent{2, 6});
-  const Trace trace = finish();
+  };
+  // The attributions are used although they are reported last.
+  const Trace trace = recorded(
+      {take(0x100, 64, 10, 1), kernel(20, 30, 2), AttributionEvent{1, 5}, AttributionEvent{2, 6}}, {.labels = labels});
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_EQ(trace.strings[trace.allocations[0].name], "A");
   EXPECT_EQ(trace.allocations[0].role, Role::saved);
@@ -212,14 +139,9 @@ MappingEvent mapping(MappingOp op, uint64_t handle, uint64_t address, int64_t ti
 }
 
 TEST_F(RecorderTest, MappedMemoryGoesWithItsLastMappingOrHandle) {
-  make();
-  recorder().add(mapping(MappingOp::create, 1, 0, 10));
-  recorder().add(mapping(MappingOp::map, 1, 0x1000, 20));
-  recorder().add(mapping(MappingOp::retain, 1, 0, 25));
-  recorder().add(mapping(MappingOp::release, 1, 0, 30));
-  recorder().add(mapping(MappingOp::unmap, 0, 0x1000, 40));
-  recorder().add(mapping(MappingOp::release, 1, 0, 50));
-  const Trace trace = finish();
+  const Trace trace = recorded({mapping(MappingOp::create, 1, 0, 10), mapping(MappingOp::map, 1, 0x1000, 20),
+                                mapping(MappingOp::retain, 1, 0, 25), mapping(MappingOp::release, 1, 0, 30),
+                                mapping(MappingOp::unmap, 0, 0x1000, 40), mapping(MappingOp::release, 1, 0, 50)});
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_EQ(trace.allocations[0].address, 0x1000u);
   EXPECT_EQ(trace.allocations[0].allocNs, 10);
@@ -227,17 +149,17 @@ TEST_F(RecorderTest, MappedMemoryGoesWithItsLastMappingOrHandle) {
 }
 
 TEST_F(RecorderTest, ARangeUnmappedAtOnceLetsGoOfEveryHandle) {
-  make();
-  for (uint64_t i = 0; i < 2; ++i) {
-    recorder().add(mapping(MappingOp::create, 1 + i, 0, 10));
-    recorder().add(mapping(MappingOp::map, 1 + i, 0x1000 + 4096 * i, 20));
-    recorder().add(mapping(MappingOp::release, 1 + i, 0, 30));
-  }
+  std::vector<Event> events;
+  for (uint64_t i = 0; i < 2; ++i)
+    for (const MappingEvent& event :
+         {mapping(MappingOp::create, 1 + i, 0, 10), mapping(MappingOp::map, 1 + i, 0x1000 + 4096 * i, 20),
+          mapping(MappingOp::release, 1 + i, 0, 30)})
+      events.emplace_back(event);
   MappingEvent range = mapping(MappingOp::unmap, 0, 0x1000, 40);
   range.bytes = 2 * 4096;
-  recorder().add(range);
-  recorder().add(take(0x2000, 512, 50));
-  const Trace trace = finish();
+  events.emplace_back(range);
+  events.emplace_back(take(0x2000, 512, 50));
+  const Trace trace = recorded(events);
   ASSERT_THAT(trace.allocations, SizeIs(3));
   EXPECT_EQ(trace.allocations[0].freeNs, 40);
   EXPECT_EQ(trace.allocations[1].freeNs, 40);
@@ -245,12 +167,9 @@ TEST_F(RecorderTest, ARangeUnmappedAtOnceLetsGoOfEveryHandle) {
 }
 
 TEST_F(RecorderTest, MemoryIsFoundByItsAddressWhateverDeviceIsCurrent) {
-  make();
-  recorder().add(take(0x100, 64, 10));
   MemoryEvent elsewhere = giveBack(0x100, 64, 20);
   elsewhere.device = 1;
-  recorder().add(elsewhere);
-  const Trace trace = finish();
+  const Trace trace = recorded({take(0x100, 64, 10), elsewhere});
   ASSERT_THAT(trace.allocations, SizeIs(1));
   EXPECT_EQ(trace.allocations[0].freeNs, 20);
   EXPECT_THAT(trace.losses, IsEmpty());
@@ -284,15 +203,11 @@ TEST_F(RecorderTest, WhenTracksRunOutStreamsShareOne) {
 }
 
 TEST_F(RecorderTest, MappedMemoryIsCountedOnce) {
-  make();
-  recorder().add(mapping(MappingOp::create, 1, 0, 10));
-  recorder().add(mapping(MappingOp::map, 1, 0x1000, 20));
-  recorder().add(take(0x1000, 4096, 21));
-  recorder().add(giveBack(0x1000, 4096, 39));
-  recorder().add(mapping(MappingOp::unmap, 0, 0x1000, 40));
-  recorder().add(mapping(MappingOp::release, 1, 0, 45));
-  recorder().add(take(0x1000, 512, 60));  // the address is used again, by an allocation
-  const Trace trace = finish();
+  const Trace trace = recorded({
+      mapping(MappingOp::create, 1, 0, 10), mapping(MappingOp::map, 1, 0x1000, 20), take(0x1000, 4096, 21),
+      giveBack(0x1000, 4096, 39), mapping(MappingOp::unmap, 0, 0x1000, 40), mapping(MappingOp::release, 1, 0, 45),
+      take(0x1000, 512, 60)  // an allocation gets the address later
+  });
   ASSERT_THAT(trace.allocations, SizeIs(2));
   EXPECT_EQ(MemoryCurve(trace, trace.allocations[0].track).peak().bytes, 4096);
   EXPECT_THAT(trace.losses, IsEmpty());
@@ -302,7 +217,8 @@ TEST_F(RecorderTest, AFreeThatOnlyItsCallTellsOfIsDone) {
   make();
   recorder().add(take(0x100, 64, 10));
   recorder().add(FreeCallEvent{0x100, kStart + 18, kStart + 20});
-  recorder().add(FreeCallEvent{0x100, kStart + 17, kStart + 21});  // the driver's call within the runtime's
+  recorder().add(
+      FreeCallEvent{0x100, kStart + 17, kStart + 21});  // the driver's call, which the runtime's call contains
   recorder().settle(kStart + 1'000'000'000);
   EXPECT_EQ(recorder().live().now, 0);
   const Trace trace = finish();
@@ -312,15 +228,13 @@ TEST_F(RecorderTest, AFreeThatOnlyItsCallTellsOfIsDone) {
 }
 
 TEST_F(RecorderTest, AFreeToldOfTwiceIsDoneOnceAndTheAddressIsFreeAtOnce) {
-  make();
-  recorder().add(take(0x100, 64, 10));
-  recorder().add(FreeCallEvent{0x100, kStart + 20, kStart + 35});  // returns when its memory is somebody else's
-  recorder().add(giveBack(0x100, 64, 22));
-  recorder().add(take(0x100, 32, 30));
-  recorder().add(FreeCallEvent{0x100, kStart + 38, kStart + 40});
-  recorder().add(take(0x100, 16, 50));                             // its free was told of by the call alone
-  recorder().add(FreeCallEvent{0x777, kStart + 55, kStart + 60});  // of memory from before the recording
-  const Trace trace = finish();
+  const Trace trace = recorded({
+      take(0x100, 64, 10),
+      FreeCallEvent{0x100, kStart + 20, kStart + 35},  // returns after the address was allocated again
+      giveBack(0x100, 64, 22), take(0x100, 32, 30),
+      FreeCallEvent{0x100, kStart + 38, kStart + 40},                      // the only report of this free
+      take(0x100, 16, 50), FreeCallEvent{0x777, kStart + 55, kStart + 60}  // memory from before the recording
+  });
   ASSERT_THAT(trace.allocations, SizeIs(3));
   EXPECT_EQ(trace.allocations[0].freeNs, 22);
   EXPECT_EQ(trace.allocations[1].freeNs, 40);
@@ -328,9 +242,64 @@ TEST_F(RecorderTest, AFreeToldOfTwiceIsDoneOnceAndTheAddressIsFreeAtOnce) {
   EXPECT_THAT(trace.losses, IsEmpty());
 }
 
+/// Everything in a trace, a line each.
+std::vector<std::string> linesOf(const Trace& trace) {
+  std::vector<std::string> lines;
+  const auto text = [&](StringId id) { return quote(trace.strings[id]); };
+  for (const auto& [key, value] : trace.meta) lines.push_back(fmt::format("meta {} {}", key, value));
+  for (const Device& it : trace.devices)
+    lines.push_back(fmt::format("device {} {} {}", it.id, it.name, it.memoryBytes));
+  for (const Track& it : trace.tracks)
+    lines.push_back(fmt::format("track {} {} {}", quote(it.name), name(it.kind), it.device));
+  for (const Span& it : trace.spans)
+    lines.push_back(fmt::format("span {} {} {}+{} step {}", index(it.track), text(it.name), it.startNs, it.durationNs,
+                                static_cast<int32_t>(it.step)));
+  for (const Allocation& it : trace.allocations)
+    lines.push_back(fmt::format("allocation {} {} {} {} bytes {} to {}, requested {}, step {}, address {}, stream {}",
+                                index(it.track), text(it.name), name(it.role), it.bytes, it.allocNs, it.freeNs,
+                                it.freeRequestedNs, static_cast<int32_t>(it.step), it.address, it.stream));
+  for (const Counter& it : trace.counters)
+    for (const auto& [timeNs, value] : it.points)
+      lines.push_back(fmt::format("{} {} {} {} at {}", index(it.track), text(it.name), value, text(it.unit), timeNs));
+  for (const Loss& it : trace.losses) lines.push_back(fmt::format("lost {} {}", it.count, it.what));
+  return lines;
+}
+
+TEST_F(RecorderTest, InMemoryTheTraceIsTheOneOfAFileAndKnowsItsBuffers) {
+  const RecorderOptions options{.labels = [](uint64_t id) -> std::optional<Label> {
+    return Label{.name = "A", .role = Role::saved, .buffer = static_cast<BufferId>(id), .step = StepId{3}};
+  }};
+  MemoryEvent pooled = inStreamOrder(take(0x100, 64, 10, 1));
+  pooled.pool = 0xabc, pooled.poolBytes = 32 << 20;
+  const std::vector<Event> events{DeviceEvent{0, "GPU", 1 << 30, "GPU-0"},
+                                  pooled,
+                                  AttributionEvent{1, 7},
+                                  kernel(20, 300, 2),
+                                  AttributionEvent{2, 8},
+                                  inStreamOrder(giveBack(0x100, 64, 40, 2)),
+                                  take(0x200, 32, 50, 3),
+                                  RangeEvent{RangeEdge::instant, kStart + 30, 3, 6, "now", ""},
+                                  LostEvent{"records CUPTI dropped", 3},
+                                  giveBack(0x900, 4096, 60, 4)};
+  Trace inMemory;
+  MemorySink sink(inMemory);
+  const RecordingClock clock(kStart, 5'000);
+  EventRecorder recorder(sink, clock, options);
+  for (const Event& event : events) recorder.add(event);
+  recorder.settle(kStart + 100);
+  recorder.add(LostEvent{"records CUPTI dropped", 2});  // one loss, told twice
+  recorder.finish(kStart + 1'000'000'000);
+  std::vector<Event> all = events;
+  all.push_back(LostEvent{"records CUPTI dropped", 2});
+  EXPECT_EQ(linesOf(inMemory), linesOf(recorded(all, options)));
+  ASSERT_THAT(inMemory.allocations, SizeIs(3));
+  EXPECT_EQ(inMemory.allocations[0].buffer, BufferId{7});
+  EXPECT_EQ(inMemory.allocations[1].buffer, BufferId::none);
+}
+
 TEST_F(RecorderTest, RangesAreJoinedByTheirIds) {
   make();
-  recorder().add(RangeEvent{RangeEdge::end, kStart + 90, 1, 5, "", ""});  // told first
+  recorder().add(RangeEvent{RangeEdge::end, kStart + 90, 1, 5, "", ""});  // reported first
   recorder().add(RangeEvent{RangeEdge::start, kStart + 10, 1, 5, "step", ""});
   recorder().add(RangeEvent{RangeEdge::start, kStart + 20, 2, 5, "open", "torch"});
   recorder().add(RangeEvent{RangeEdge::instant, kStart + 30, 3, 6, "now", ""});
@@ -345,13 +314,10 @@ TEST_F(RecorderTest, RangesAreJoinedByTheirIds) {
 }
 
 TEST_F(RecorderTest, PoolsAreCounters) {
-  make();
   MemoryEvent event = inStreamOrder(take(0x100, 64, 10, 1));
   event.pool = 0xabc;
   event.poolBytes = 32 << 20;
-  recorder().add(event);
-  recorder().add(PoolEvent{PoolEdge::destroyed, 0, 0xabc, 0, kStart + 50});
-  const Trace trace = finish();
+  const Trace trace = recorded({event, PoolEvent{PoolEdge::destroyed, 0, 0xabc, 0, kStart + 50}});
   ASSERT_THAT(trace.counters, SizeIs(1));
   EXPECT_THAT(trace.counters[0].points,
               ::testing::ElementsAre(std::pair(int64_t{10}, 33554432.0), std::pair(int64_t{50}, 0.0)));

@@ -2,7 +2,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include "profiler/planned/profiled_run.h"
+#include "profiler/planned/profile_cuda.h"
 #include "tests/profiler/small_plan.h"
 
 namespace moeblaze::profiler {
@@ -26,7 +26,7 @@ TEST_P(RunOnGpu, EveryBufferIsAllocatedAsPlanned) {
   EXPECT_EQ(comparison.worstDifference(), 0);
   EXPECT_GT(comparison.measuredNs, 0);
   for (const Loss& loss : run.trace.losses) ADD_FAILURE() << loss.count << ' ' << loss.what;
-  // Planned and observed lie over one another: the planned peak is where the observed one is.
+  // The trace has the planned track, with the peak of the Plan, and the NVTX ranges.
   const auto trackNamed = [&](const std::string& part) {
     for (size_t i = 0; i < run.trace.tracks.size(); ++i)
       if (run.trace.tracks[i].name.find(part) != std::string::npos) return static_cast<TrackId>(i);

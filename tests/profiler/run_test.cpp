@@ -1,4 +1,6 @@
-// `run` and `validate` on the host, and what they compare.
+// The commands on the host, and the comparison of a Plan with what was observed.
+#include "tests/support/run.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,7 +9,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "core/command/command_options.h"
@@ -23,28 +24,27 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-struct Ran {
-  int status = 0;
-  std::string out, err;
-};
+Ran prof(const std::vector<std::string>& arguments) { return run(runProfiler, "moeblaze-prof", arguments); }
 
-Ran prof(std::vector<const char*> words) {
-  words.insert(words.begin(), "moeblaze-prof");
-  std::ostringstream out, err;
-  const int status = runProfiler(static_cast<int>(words.size()), words.data(), out, err);
-  return {status, out.str(), err.str()};
+/// A file keeps only the names of buffers, so this finds the buffers of its allocations by them.
+void findBuffers(const Plan& plan, Trace& trace) {
+  for (Allocation& allocation : trace.allocations) {
+    const auto buffer = std::ranges::find(plan.buffers, trace.strings[allocation.name], &Buffer::name);
+    if (buffer != plan.buffers.end()) allocation.buffer = static_cast<BufferId>(buffer - plan.buffers.begin());
+  }
 }
 
 class H200Sample : public ::testing::TestWithParam<const char*> {};
 
-// A real GPU's allocations against today's Plan.
+// Compares the allocations that a GPU really made with today's Plan.
 TEST_P(H200Sample, WasAllocatedAsIsPlannedToday) {
-  const Trace trace = readTrace(std::string(MOEBLAZE_SAMPLES) + "/conf1_" + GetParam() + "_h200.mbtrace");
+  Trace trace = readTrace(std::string(MOEBLAZE_SAMPLES) + "/conf1_" + GetParam() + "_h200.mbtrace");
   LayerOptions layer;
   layer.config = "conf1";
   layer.tokens = "4096";
   const MoeConfig config = layer.load().layer;
   const Plan plan = buildPlan(config, parseRouting("balanced", config), System::parse(GetParam()));
+  findBuffers(plan, trace);
   const auto memory = std::ranges::find(trace.tracks, "GPU 0 memory", &Track::name);
   ASSERT_NE(memory, trace.tracks.end());
   const PlanComparison comparison =
@@ -57,7 +57,7 @@ TEST_P(H200Sample, WasAllocatedAsIsPlannedToday) {
 INSTANTIATE_TEST_SUITE_P(Systems, H200Sample,
                          ::testing::Values("moeblaze", "moeblaze-paper", "moeblaze-min", "megablocks"));
 
-/// What a recorder saw of a run that did exactly what was planned: each Step takes 10 ns.
+/// The recording of a run that does exactly what is planned and takes 10 ns for each Step.
 Trace asPlanned(const Plan& plan, int iterations) {
   Trace trace;
   trace.tracks = {{"GPU 0 memory", TrackKind::observed}, {"GPU 0 stream 7 kernels", TrackKind::observed}};
@@ -109,6 +109,20 @@ TEST(PlanComparisonTest, AMissingAllocationIsSeen) {
   EXPECT_GE(compareWithPlan(plan, trace, TrackId{0}, 0, {}).worstDifference(), 1);
 }
 
+TEST(PlanComparisonTest, AnAllocationIsComparedByItsBufferAndNotByItsName) {
+  const auto [plan, routing] = smallPlan("megablocks");
+  Trace trace = asPlanned(plan, 2);
+  for (Allocation& allocation : trace.allocations) allocation.name = trace.strings.add(plan.buffers[0].name);
+  EXPECT_EQ(compareWithPlan(plan, trace, TrackId{0}, 0, {}).worstDifference(), 0);
+  trace = asPlanned(plan, 2);
+  Allocation& unlabelled = trace.allocations[4];
+  unlabelled.buffer = BufferId::none;
+  const PlanComparison comparison = compareWithPlan(plan, trace, TrackId{0}, 0, {});
+  EXPECT_GE(comparison.worstDifference(), 1);
+  ASSERT_THAT(comparison.hidden, SizeIs(1));
+  EXPECT_EQ(comparison.hidden[0].name, trace.strings[unlabelled.name]);
+}
+
 TEST(PlanComparisonTest, WhatNoPlanListsIsHidden) {
   const auto [plan, routing] = smallPlan("moeblaze");
   Trace trace = asPlanned(plan, 2);
@@ -119,7 +133,7 @@ TEST(PlanComparisonTest, WhatNoPlanListsIsHidden) {
   ASSERT_THAT(comparison.hidden, SizeIs(1));
   EXPECT_EQ(comparison.hidden[0].name, "scratch");
   EXPECT_EQ(comparison.hidden[0].count, 2);
-  EXPECT_EQ(comparison.hidden[0].bytes, 77);  // never both alive
+  EXPECT_EQ(comparison.hidden[0].bytes, 77);  // the two are never alive at the same time
   EXPECT_EQ(comparison.worstDifference(), 0);
 }
 
@@ -132,7 +146,7 @@ TEST(PlanComparisonTest, WarmUpsDoNotCountForTimes) {
     return compareWithPlan(plan, trace, TrackId{0}, warmUps, {}).steps[0].measuredNs;
   };
   EXPECT_EQ(stepTime(1), 10);
-  EXPECT_EQ(stepTime(5), 10);  // all there is: the median of three
+  EXPECT_EQ(stepTime(5), 10);  // there are no others: the median of all three
 }
 
 TEST(PlanComparisonTest, ThePlannedTrackLiesOverTheObservedOne) {
@@ -181,6 +195,7 @@ TEST(PlanLabelsTest, SayWhatCallsAreFor) {
     const auto label = labels(PlanLabels::idOf(static_cast<BufferId>(i)));
     ASSERT_TRUE(label);
     EXPECT_EQ(label->name, plan.buffers[i].name);
+    EXPECT_EQ(label->buffer, static_cast<BufferId>(i));
     EXPECT_EQ(label->given, plan.buffers[i].external);
   }
   EXPECT_TRUE(labels(PlanLabels::kGiven)->given);
@@ -192,7 +207,7 @@ TEST(RunCommand, OnTheHostEveryBufferIsAsPlannedAndTheTraceHasBothTracks) {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("run_test." + std::to_string(getpid()) + ".mbtrace")).string();
   const Ran ran = prof({"run", "conf1", "--tokens", "64", "--system", "megablocks", "--backend", "host", "--gpu",
-                        "h200", "--format", "json", "-o", file.c_str()});
+                        "h200", "--format", "json", "-o", file});
   ASSERT_EQ(ran.status, 0) << ran.err;
   const auto record = nlohmann::json::parse(ran.out).at(0);
   EXPECT_EQ(record.at("worst_difference_bytes"), 0);
@@ -218,7 +233,7 @@ TEST(RunCommand, WrongInputIsNamed) {
       true);
 }
 
-/// A layer of which every machine and sanitizer runs many steps a second.
+/// A config file of a layer so small that many steps run within a second, on every machine and under sanitizers.
 class SmallConfigFile {
  public:
   SmallConfigFile()
@@ -232,7 +247,7 @@ class SmallConfigFile {
   std::string path_;
 };
 
-/// A Ctrl-C after a while.
+/// Sends this process a Ctrl-C after `wait`.
 class InterruptAfter {
  public:
   explicit InterruptAfter(std::chrono::milliseconds wait)
@@ -253,7 +268,7 @@ TEST(RunCommand, ACtrlCLeavesWhatWasMeasured) {
   Ran ran;
   {
     const InterruptAfter interrupt(std::chrono::milliseconds(1500));
-    ran = prof({"run", config.path(), "--backend", "host", "--steps", "10000", "--format", "json", "-o", file.c_str()});
+    ran = prof({"run", config.path(), "--backend", "host", "--steps", "10000", "--format", "json", "-o", file});
   }
   EXPECT_EQ(ran.status, 130) << ran.err;
   const auto record = nlohmann::json::parse(ran.out).at(0);
@@ -293,7 +308,7 @@ TEST(RecordCommand, HandsTheProgramItsWordsAsTheyAre) {
 TEST(RecordCommand, LeavesWhatIsThereAlone) {
   const auto file = std::filesystem::temp_directory_path() / ("record_kept." + std::to_string(getpid()) + ".mbtrace");
   std::ofstream(file) << "kept";
-  const Ran ran = prof({"record", "-o", file.c_str(), "--", "/no/such/program"});
+  const Ran ran = prof({"record", "-o", file.string(), "--", "/no/such/program"});
   EXPECT_TRUE(ran.status == 2 || ran.status == 3) << ran.err;
   EXPECT_EQ(std::filesystem::file_size(file), 4u);
   std::filesystem::remove(file);

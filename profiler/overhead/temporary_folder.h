@@ -9,10 +9,10 @@
 
 namespace moeblaze::profiler {
 
-/// A folder that goes, with all in it, when this does.
+/// A new folder for the files of a measurement. The destructor removes it with everything in it.
 class TemporaryFolder {
  public:
-  /// Throws InputError.
+  /// Throws InputError when the folder cannot be made.
   TemporaryFolder() {
     std::string path = (std::filesystem::temp_directory_path() / "moeblaze-prof-XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) refuse(path, "cannot be made; is there space, and TMPDIR right?");
@@ -24,6 +24,8 @@ class TemporaryFolder {
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  /// The path of the file `name` in this folder; the file need not exist.
   std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
