@@ -33,7 +33,7 @@ class RecorderTest : public ::testing::Test {
     sink_.reset();
     return readTrace(file_);
   }
-  /// The trace of a recording that is told of nothing but `events`, in this order.
+  /// The trace of a recording that receives exactly `events`, in this order.
   Trace recorded(const std::vector<Event>& events, RecorderOptions options = {}) {
     make(std::move(options));
     for (const Event& event : events) recorder().add(event);
