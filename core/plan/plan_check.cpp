@@ -14,8 +14,7 @@ class PlanChecker {
   explicit PlanChecker(const Plan& plan) : plan_(plan), written_(plan.buffers.size(), false) {}
 
   std::vector<std::string> run() {
-    checkNames("buffer", plan_.buffers);
-    checkNames("step", plan_.steps);
+    checkNames();
     checkBuffers();
     checkOperands();
     if (!problems_.empty()) return problems_;  // the checks below follow aliases and operands, which must be valid
@@ -31,12 +30,11 @@ class PlanChecker {
     problems_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  /// Reports and the comparison with measured buffers tell the parts of a Plan apart by their names.
-  template <typename Named>
-  void checkNames(std::string_view kind, const std::vector<Named>& all) {
+  /// Executors, reports and the comparison with measured buffers tell the buffers of a Plan apart by their names.
+  void checkNames() {
     std::unordered_set<std::string_view> names;
-    for (const Named& one : all)
-      if (!names.insert(one.name).second) problem("{} {} is not the only one of its name", kind, one.name);
+    for (const Buffer& buffer : plan_.buffers)
+      if (!names.insert(buffer.name).second) problem("buffer {} is not the only one of its name", buffer.name);
   }
 
   void checkBuffers() {

@@ -51,7 +51,7 @@ constexpr size_t index(StepId id) { return static_cast<size_t>(id); }
 /// One operation of a training step. FLOPs count a multiply-add as two. Bytes are those that must cross memory: each
 /// operand once, and gathered rows once per slot.
 struct Step {
-  std::string name;  ///< unique within its Plan
+  std::string name;  ///< Steps that do the same, such as an addition at two places, can have the same name
   Op op = Op::release;
   Phase phase = Phase::forward;
   KernelFamily family = KernelFamily::library;

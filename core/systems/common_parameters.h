@@ -32,22 +32,13 @@ Enum choose(std::string_view word, const Choices<Enum, N>& choices) {
 // Parameters that systems of several families have.
 
 inline constexpr std::array<std::string_view, 1> kChunkWords{"all"};
-inline constexpr SystemParameter kChunkParameter{
-    .name = "chunk",
-    .words = kChunkWords,
-    .number = SystemParameter::Number::experts,
-    .fallback = "all",
-    .help = "experts run at a time",
-};
+inline constexpr SystemParameter kChunkParameter{"chunk", kChunkWords, SystemParameter::Number::experts, "all",
+                                                 "experts run at a time"};
 
 inline constexpr std::array<std::string_view, 1> kCapacityWords{"config"};
 inline constexpr SystemParameter kCapacityParameter{
-    .name = "capacity",
-    .words = kCapacityWords,
-    .number = SystemParameter::Number::positive,
-    .fallback = "config",
-    .help = "rows of an expert over the mean; config = its capacity_factor, or 1.25",
-};
+    "capacity", kCapacityWords, SystemParameter::Number::positive, "config",
+    "rows of an expert over the mean; config = its capacity_factor, or 1.25"};
 
 /// The value of kChunkParameter: how many experts run at a time, 0 for all. Throws InputError when the config has fewer
 /// experts.

@@ -62,4 +62,12 @@ class FrameworkLayer {
   FrameworkSharedExperts shared_;
 };
 
+/// The plan function of a system whose layer is made from the builder and the system.
+template <typename SystemLayer>
+void planLayer(PlanBuilder& builder, const System& system) {
+  SystemLayer layer(builder, system);
+  layer.forward();
+  layer.backward();
+}
+
 }  // namespace moeblaze

@@ -37,8 +37,8 @@ struct SystemInfo {
   std::string_view dispatch;  ///< how tokens reach their experts, in words
   std::string_view save;      ///< what forward leaves for backward, in words
   std::string_view source;    ///< what its Plan was read from or measured on
-  std::span<const SystemParameter> parameters;
   void (*plan)(PlanBuilder&, const System&);
+  std::span<const SystemParameter> parameters = {};
 };
 
 /// Every system, by rank: this toolkit's own first, `custom` last.

@@ -45,7 +45,7 @@ Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
     starts.push_back(starts[i] + stepNs[i]);
   }
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.external || buffer.aliasOf != BufferId::none) continue;
+    if (buffer.external || !buffer.ownsStorage()) continue;
     const auto [first, last] = buffer.lifetime;
     trace.allocations.push_back({.track = kTrack,
                                  .name = trace.strings.add(buffer.name),
@@ -59,7 +59,7 @@ Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
 }
 
 MemoryCurve::MemoryCurve(const Trace& trace, TrackId track) : trace_(&trace), track_(track) {
-  std::vector<Point> changes;  // bytes hold the difference for now
+  std::vector<Point> changes;  // `bytes` is the change at this time, not yet the sum
   for (const Allocation& allocation : trace.allocations) {
     if (allocation.track != track) continue;
     changes.push_back({allocation.allocNs, allocation.bytes});

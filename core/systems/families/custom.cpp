@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/systems/common_parameters.h"
 #include "core/systems/composition.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
@@ -35,43 +36,21 @@ constexpr auto kDispatchWords = wordsOf(kDispatches);
 constexpr auto kSaveWords = wordsOf(kSaves);
 constexpr std::array<std::string_view, 3> kFusedWords{"auto", "0", "1"};
 constexpr std::array kParameters{
-    SystemParameter{
-        .name = "dispatch",
-        .words = kDispatchWords,
-        .fallback = kDispatchWords[0],
-        .help = "how tokens reach their experts' rows",
-    },
-    SystemParameter{
-        .name = "save",
-        .words = kSaveWords,
-        .fallback = kSaveWords[0],
-        .help = "what forward leaves for backward",
-    },
-    SystemParameter{
-        .name = "fused",
-        .words = kFusedWords,
-        .fallback = "auto",
-        .help = "activations in the products' epilogues; auto = unless save=all",
-    },
+    SystemParameter{"dispatch", kDispatchWords, SystemParameter::Number::none, kDispatchWords[0],
+                    "how tokens reach their experts' rows"},
+    SystemParameter{"save", kSaveWords, SystemParameter::Number::none, kSaveWords[0],
+                    "what forward leaves for backward"},
+    SystemParameter{"fused", kFusedWords, SystemParameter::Number::none, "auto",
+                    "activations in the products' epilogues; auto = unless save=all"},
     kChunkParameter,
     kCapacityParameter,
 };
 
-constexpr std::array kSystems{SystemInfo{
-    .rank = 1000,
-    .name = "custom",
-    .dispatch = "any",
-    .save = "any",
-    .source = "any legal combination of the axes",
-    .parameters = kParameters,
-    .plan = planCustom,
-}};
+constexpr std::array kSystems{
+    SystemInfo{1000, "custom", "any", "any", "any legal combination of the axes", planCustom, kParameters}};
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::custom() { return kSystems; }
 
-std::span<const SystemInfo> custom() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

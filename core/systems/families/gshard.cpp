@@ -5,6 +5,7 @@
 
 #include "core/systems/common_parameters.h"
 #include "core/systems/permuted_layer.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
@@ -32,21 +33,11 @@ void planGshard(PlanBuilder& builder, const System& system) {
 }
 
 constexpr std::array kParameters{kCapacityParameter};
-constexpr std::array kSystems{SystemInfo{
-    .rank = 130,
-    .name = "gshard",
-    .dispatch = "padded",
-    .save = "all",
-    .source = "capacity-limited, GShard and Switch",
-    .parameters = kParameters,
-    .plan = planGshard,
-}};
+constexpr std::array kSystems{
+    SystemInfo{130, "gshard", "padded", "all", "capacity-limited, GShard and Switch", planGshard, kParameters}};
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::gshard() { return kSystems; }
 
-std::span<const SystemInfo> gshard() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/systems/permuted_layer.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
@@ -132,40 +133,15 @@ void planMegablocksSparse(PlanBuilder& builder, const System&) {
 }
 
 constexpr std::array kSystems{
-    SystemInfo{
-        .rank = 40,
-        .name = "megablocks",
-        .dispatch = "permuted",
-        .save = "all",
-        .source = "MegaBlocks 78eea65, grouped GEMM; measured",
-        .parameters = {},
-        .plan = planMegablocks,
-    },
-    SystemInfo{
-        .rank = 50,
-        .name = "megablocks-memopt",
-        .dispatch = "permuted",
-        .save = "permuted x, A, B, output rows",
-        .source = "MegaBlocks 78eea65, memory_optimized_mlp; measured",
-        .parameters = {},
-        .plan = planMegablocksMemopt,
-    },
-    SystemInfo{
-        .rank = 60,
-        .name = "megablocks-sparse",
-        .dispatch = "blocked",
-        .save = "all",
-        .source = "MegaBlocks 78eea65, block-sparse; read from code",
-        .parameters = {},
-        .plan = planMegablocksSparse,
-    },
+    SystemInfo{40, "megablocks", "permuted", "all", "MegaBlocks 78eea65, grouped GEMM; measured", planMegablocks},
+    SystemInfo{50, "megablocks-memopt", "permuted", "permuted x, A, B, output rows",
+               "MegaBlocks 78eea65, memory_optimized_mlp; measured", planMegablocksMemopt},
+    SystemInfo{60, "megablocks-sparse", "blocked", "all", "MegaBlocks 78eea65, block-sparse; read from code",
+               planMegablocksSparse},
 };
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::megablocks() { return kSystems; }
 
-std::span<const SystemInfo> megablocks() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

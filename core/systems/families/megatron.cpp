@@ -3,13 +3,14 @@
 #include <array>
 
 #include "core/systems/framework_layer.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
 
 class Megatron : public FrameworkLayer {
  public:
-  Megatron(PlanBuilder& builder, const System& system, bool recomputeActivation)
+  Megatron(PlanBuilder& builder, const System& system, bool recomputeActivation = false)
       : FrameworkLayer(builder, {.fusedUpWeights = true, .gateDtype = builder.config().gateDtype}),
         fusedPermute_(system.value("permute") == "fused"),
         recompute_(recomputeActivation) {}
@@ -115,50 +116,24 @@ class Megatron : public FrameworkLayer {
   BufferId permuted_{}, probabilities_{}, z_{}, y_{};
 };
 
-void plan(PlanBuilder& builder, const System& system, bool recomputeActivation) {
-  Megatron megatron(builder, system, recomputeActivation);
-  megatron.forward();
-  megatron.backward();
-}
-
-void planMegatron(PlanBuilder& builder, const System& system) { plan(builder, system, false); }
-
 /// `moe_act`: the activation's output is discarded after fc2 and computed again before the backward of fc2.
-void planMegatronMoeAct(PlanBuilder& builder, const System& system) { plan(builder, system, true); }
+class MegatronMoeAct : public Megatron {
+ public:
+  MegatronMoeAct(PlanBuilder& builder, const System& system) : Megatron(builder, system, true) {}
+};
 
 constexpr std::array<std::string_view, 2> kPermutes{"unfused", "fused"};
-constexpr std::array kParameters{SystemParameter{
-    .name = "permute",
-    .words = kPermutes,
-    .fallback = "unfused",
-    .help = "moe_permute_fusion",
-}};
+constexpr std::array kParameters{
+    SystemParameter{"permute", kPermutes, SystemParameter::Number::none, "unfused", "moe_permute_fusion"}};
 constexpr std::array kSystems{
-    SystemInfo{
-        .rank = 100,
-        .name = "megatron",
-        .dispatch = "permuted",
-        .save = "x, permuted x, fc1 and fc2 inputs, Z",
-        .source = "Megatron-Core d98e8a6; read from code",
-        .parameters = kParameters,
-        .plan = planMegatron,
-    },
-    SystemInfo{
-        .rank = 110,
-        .name = "megatron-moe-act",
-        .dispatch = "permuted",
-        .save = "x, permuted x, Z",
-        .source = "Megatron-Core d98e8a6, moe_act; read from code",
-        .parameters = kParameters,
-        .plan = planMegatronMoeAct,
-    },
+    SystemInfo{100, "megatron", "permuted", "x, permuted x, fc1 and fc2 inputs, Z",
+               "Megatron-Core d98e8a6; read from code", planLayer<Megatron>, kParameters},
+    SystemInfo{110, "megatron-moe-act", "permuted", "x, permuted x, Z",
+               "Megatron-Core d98e8a6, moe_act; read from code", planLayer<MegatronMoeAct>, kParameters},
 };
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::megatron() { return kSystems; }
 
-std::span<const SystemInfo> megatron() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

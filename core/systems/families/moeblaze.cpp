@@ -5,6 +5,7 @@
 
 #include "core/systems/common_parameters.h"
 #include "core/systems/composition.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
@@ -27,49 +28,20 @@ void planMoeblazeMin(PlanBuilder& builder, const System& system) {
 }
 
 constexpr std::array<std::string_view, 4> kPreactivations{"same", "bf16", "fp16", "fp32"};
-constexpr std::array kPaperParameters{SystemParameter{
-    .name = "preactivation",
-    .words = kPreactivations,
-    .fallback = "same",
-    .help = "element type of A and B; same = the config's",
-}};
+constexpr std::array kPaperParameters{SystemParameter{"preactivation", kPreactivations, SystemParameter::Number::none,
+                                                      "same", "element type of A and B; same = the config's"}};
 constexpr std::array kMinParameters{kChunkParameter};
 
 constexpr std::array kSystems{
-    SystemInfo{
-        .rank = 10,
-        .name = "moeblaze",
-        .dispatch = "indexed",
-        .save = "x, A, B",
-        .source = "fused kernels, in-place activation backward",
-        .parameters = {},
-        .plan = planMoeblaze,
-    },
-    SystemInfo{
-        .rank = 20,
-        .name = "moeblaze-paper",
-        .dispatch = "indexed",
-        .save = "x, A, B, Y",
-        .source = "arXiv 2601.05296, Algorithm 1",
-        .parameters = kPaperParameters,
-        .plan = planMoeblazePaper,
-    },
-    SystemInfo{
-        .rank = 30,
-        .name = "moeblaze-min",
-        .dispatch = "indexed",
-        .save = "x; A, B recomputed",
-        .source = "fused kernels, chunked over experts",
-        .parameters = kMinParameters,
-        .plan = planMoeblazeMin,
-    },
+    SystemInfo{10, "moeblaze", "indexed", "x, A, B", "fused kernels, in-place activation backward", planMoeblaze},
+    SystemInfo{20, "moeblaze-paper", "indexed", "x, A, B, Y", "arXiv 2601.05296, Algorithm 1", planMoeblazePaper,
+               kPaperParameters},
+    SystemInfo{30, "moeblaze-min", "indexed", "x; A, B recomputed", "fused kernels, chunked over experts",
+               planMoeblazeMin, kMinParameters},
 };
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::moeblaze() { return kSystems; }
 
-std::span<const SystemInfo> moeblaze() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

@@ -4,15 +4,16 @@
 #include <array>
 
 #include "core/systems/framework_layer.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
 
 class Momoe : public FrameworkLayer {
  public:
-  Momoe(PlanBuilder& builder, bool saveAll)
+  Momoe(PlanBuilder& builder, const System& system)
       : FrameworkLayer(builder, {.fusedUpWeights = true, .denseGates = true, .gateDtype = builder.config().dtype}),
-        saveAll_(saveAll) {
+        saveAll_(system.value("save") == "100") {
     builder_.useFamily(KernelFamily::triton);
   }
 
@@ -132,34 +133,14 @@ class Momoe : public FrameworkLayer {
   BufferId a_ = BufferId::none, bHalf_ = BufferId::none, expertOutput_ = BufferId::none;
 };
 
-void planMomoe(PlanBuilder& builder, const System& system) {
-  Momoe momoe(builder, system.value("save") == "100");
-  momoe.forward();
-  momoe.backward();
-}
-
 constexpr std::array<std::string_view, 2> kSaves{"0", "100"};
-constexpr std::array kParameters{SystemParameter{
-    .name = "save",
-    .words = kSaves,
-    .fallback = "0",
-    .help = "percent of the intermediates kept for backward",
-}};
-constexpr std::array kSystems{SystemInfo{
-    .rank = 80,
-    .name = "momoe",
-    .dispatch = "permuted in backward",
-    .save = "x; save=100 adds A, B, output rows",
-    .source = "MoMoE d6e2d68; measured",
-    .parameters = kParameters,
-    .plan = planMomoe,
-}};
+constexpr std::array kParameters{SystemParameter{"save", kSaves, SystemParameter::Number::none, "0",
+                                                 "percent of the intermediates kept for backward"}};
+constexpr std::array kSystems{SystemInfo{80, "momoe", "permuted in backward", "x; save=100 adds A, B, output rows",
+                                         "MoMoE d6e2d68; measured", planLayer<Momoe>, kParameters}};
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::momoe() { return kSystems; }
 
-std::span<const SystemInfo> momoe() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

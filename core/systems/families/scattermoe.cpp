@@ -4,13 +4,14 @@
 #include <array>
 
 #include "core/systems/framework_layer.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
 
 class Scattermoe : public FrameworkLayer {
  public:
-  explicit Scattermoe(PlanBuilder& builder)
+  Scattermoe(PlanBuilder& builder, const System&)
       : FrameworkLayer(builder, {.fusedUpWeights = true, .gateDtype = builder.config().dtype}) {}
 
   void forward() {
@@ -125,27 +126,11 @@ class Scattermoe : public FrameworkLayer {
   BufferId sortedIds_{}, order_{}, offsets_{}, z_{}, expertOutput_{}, yGradient_{};
 };
 
-void planScattermoe(PlanBuilder& builder, const System&) {
-  Scattermoe scattermoe(builder);
-  scattermoe.forward();
-  scattermoe.backward();
-}
-
-constexpr std::array kSystems{SystemInfo{
-    .rank = 70,
-    .name = "scattermoe",
-    .dispatch = "permuted in backward",
-    .save = "all, but x unpermuted",
-    .source = "ScatterMoE 47b5e15; measured",
-    .parameters = {},
-    .plan = planScattermoe,
-}};
+constexpr std::array kSystems{SystemInfo{70, "scattermoe", "permuted in backward", "all, but x unpermuted",
+                                         "ScatterMoE 47b5e15; measured", planLayer<Scattermoe>}};
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::scattermoe() { return kSystems; }
 
-std::span<const SystemInfo> scattermoe() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

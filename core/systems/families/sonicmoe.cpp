@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/systems/composition.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
@@ -12,21 +13,11 @@ void planSonicmoe(PlanBuilder& builder, const System&) {
       builder, {.inPlace = false, .fusedWeights = true, .sonicIndices = true, .preactivation = builder.config().dtype});
 }
 
-constexpr std::array kSystems{SystemInfo{
-    .rank = 90,
-    .name = "sonicmoe",
-    .dispatch = "indexed",
-    .save = "x, Z",
-    .source = "SonicMoE 8565e84; read from code",
-    .parameters = {},
-    .plan = planSonicmoe,
-}};
+constexpr std::array kSystems{
+    SystemInfo{90, "sonicmoe", "indexed", "x, Z", "SonicMoE 8565e84; read from code", planSonicmoe}};
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::sonicmoe() { return kSystems; }
 
-std::span<const SystemInfo> sonicmoe() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze

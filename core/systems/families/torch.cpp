@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/systems/framework_layer.h"
+#include "system_families.h"
 
 namespace moeblaze {
 namespace {
@@ -12,7 +13,7 @@ int64_t groupedMmScratch(const MoeConfig& c) { return 132 * 4 * 128 + 60 * c.exp
 
 class Torch : public FrameworkLayer {
  public:
-  explicit Torch(PlanBuilder& builder) : FrameworkLayer(builder, {.gateDtype = builder.config().gateDtype}) {}
+  Torch(PlanBuilder& builder, const System&) : FrameworkLayer(builder, {.gateDtype = builder.config().gateDtype}) {}
 
   void forward() {
     router_.forward();
@@ -127,27 +128,11 @@ class Torch : public FrameworkLayer {
       outputRowsGradient_{};
 };
 
-void planTorch(PlanBuilder& builder, const System&) {
-  Torch torch(builder);
-  torch.forward();
-  torch.backward();
-}
-
-constexpr std::array kSystems{SystemInfo{
-    .rank = 120,
-    .name = "torch",
-    .dispatch = "permuted",
-    .save = "all",
-    .source = "PyTorch 2.11, torch._grouped_mm; measured",
-    .parameters = {},
-    .plan = planTorch,
-}};
+constexpr std::array kSystems{
+    SystemInfo{120, "torch", "permuted", "all", "PyTorch 2.11, torch._grouped_mm; measured", planLayer<Torch>}};
 
 }  // namespace
 
-namespace families {
+std::span<const SystemInfo> families::torch() { return kSystems; }
 
-std::span<const SystemInfo> torch() { return kSystems; }
-
-}  // namespace families
 }  // namespace moeblaze
