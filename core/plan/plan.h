@@ -62,9 +62,9 @@ struct Plan {
 void deriveLifetimes(Plan& plan);
 
 /// Describes everything wrong with a Plan, one line each; empty when the Plan is sound. In a sound Plan buffer names
-/// are unique, operands exist, reads come after writes, weights are never written, every output and
-/// gradient is written, aliases fit their base, sizes match shapes, forward comes before backward, and lifetimes cover
-/// every access and nothing more.
+/// are unique, operands exist, reads come after writes, weights are never written, every output and gradient is
+/// written, aliases fit their base, sizes match shapes, forward comes before backward, and lifetimes cover every access
+/// and nothing more.
 std::vector<std::string> checkPlan(const Plan& plan);
 
 }  // namespace moeblaze

@@ -58,7 +58,7 @@ struct Step {
   bool router = false;  ///< belongs to the router
   int32_t stream = 0;
   int32_t launches = 1;    ///< kernels launched
-  int32_t hostStalls = 0;  ///< times the GPU runs out of work, because the host reads a result back before it goes on
+  int32_t hostStalls = 0;  ///< times the GPU runs out of work while the host waits for a result or starts from idle
   GemmShape gemm;
   double flops = 0;
   int64_t bytesRead = 0;

@@ -110,8 +110,8 @@ class Momoe : public FrameworkLayer {
     return out;
   }
 
-  /// One kernel: Y's gradient, which is the output gradient times W3ᵀ, A and B again unless they were saved, Y again,
-  /// and the gradients of A and B.
+  /// One kernel computes Y's gradient (the output gradient times W3ᵀ), computes A and B again unless they were saved,
+  /// and from these Y and the gradients of A and B.
   void activationBackward(BufferId xPermuted, BufferId dOPermuted, BufferId zGradient, BufferId again) {
     auto step = builder_.step("activation_backward", Op::fusedDownBackward).reads(dOPermuted, layer_.w3, offsets_);
     step.readsAs(Use::a, a_).readsAs(Use::b, bHalf_);
