@@ -6,10 +6,10 @@
 
 namespace moeblaze {
 
-/// Element types of buffers. Floating types may be a config's `dtype`; integers hold indices.
+/// Element types of buffers. A config's `dtype` is one of the floating types; the integers hold indices.
 enum class DType : uint8_t { fp64, fp32, bf16, fp16, int64, int32, int16, uint8 };
 
-/// The design's name of a dtype, as configs and reports spell it.
+/// The name of a dtype in configs and reports.
 constexpr std::string_view name(DType dtype) {
   constexpr std::array<std::string_view, 8> kNames{"fp64", "fp32", "bf16", "fp16", "int64", "int32", "int16", "uint8"};
   return kNames[static_cast<size_t>(dtype)];
@@ -21,7 +21,7 @@ constexpr int64_t sizeOf(DType dtype) {
   return kSizes[static_cast<size_t>(dtype)];
 }
 
-/// The dtypes a config may compute and store activations in.
+/// The dtypes in which a config may compute and store activations.
 inline constexpr std::array kFloatDTypes{DType::bf16, DType::fp16, DType::fp32, DType::fp64};
 
 }  // namespace moeblaze

@@ -10,6 +10,7 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
+/// Levenshtein distance, without regard to case.
 size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -28,8 +29,8 @@ size_t editDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearestName(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr size_t kLongestName = 64;  // longer words are not misspellings, and the distance is quadratic
-  if (word.empty() || word.size() > kLongestName) return {};
+  constexpr size_t kMaxWord = 64;  // longer words are no misspellings, and the distance takes quadratic time
+  if (word.empty() || word.size() > kMaxWord) return {};
   std::string_view best;
   size_t bestDistance = std::max<size_t>(2, word.size() / 3) + 1;
   for (std::string_view candidate : candidates) {
@@ -50,10 +51,10 @@ std::string didYouMean(std::string_view word, std::span<const std::string_view> 
 std::string listNames(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 std::string quote(std::string_view text) {
-  constexpr size_t kLongest = 60;
+  constexpr size_t kMaxLength = 60;
   std::string line;
-  for (char c : text.substr(0, kLongest)) line += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
-  return fmt::format("'{}{}'", line, text.size() > kLongest ? "..." : "");
+  for (char c : text.substr(0, kMaxLength)) line += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
+  return fmt::format("'{}{}'", line, text.size() > kMaxLength ? "..." : "");
 }
 
 }  // namespace moeblaze

@@ -10,19 +10,20 @@
 
 namespace moeblaze {
 
-/// Exit statuses every program uses.
+/// Exit statuses of every program.
 inline constexpr int kExitInternal = 1;
 inline constexpr int kExitWrongInput = 2;
 inline constexpr int kExitMissingDevice = 3;
 
-/// What the user gave is wrong. The text is one line naming file, field, value and what is allowed; programs print it
-/// and exit with kExitWrongInput.
+/// The user's input is wrong. The text is one line that names the file, the field, its value and what is allowed.
+/// Programs print it and exit with kExitWrongInput.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A device or permission is missing. The text says what and how to mend it; programs exit with kExitMissingDevice.
+/// A device or permission is missing. The text says which and how to get it. Programs print it and exit with
+/// kExitMissingDevice.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,16 +35,16 @@ template <typename... Args>
   throw InputError(fmt::format("{}: {}", source, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-/// The candidate with the smallest edit distance to `word`, ignoring case; empty when none is close enough to suggest.
+/// The candidate that is nearest to `word` by edit distance, without regard to case; empty when none is near enough.
 std::string nearestName(std::string_view word, std::span<const std::string_view> candidates);
 
-/// "; did you mean 'conf3'?" or an empty string: the tail of an error about an unknown name.
+/// The end of an error about the unknown name `word`: "; did you mean 'conf3'?", or nothing when no candidate is near.
 std::string didYouMean(std::string_view word, std::span<const std::string_view> candidates);
 
-/// "a, b, c": what an error lists as allowed.
+/// "a, b, c": the names that an error lists as allowed.
 std::string listNames(std::span<const std::string_view> names);
 
-/// `text` as one printable line of bounded length: what an error may quote from a foreign file.
+/// `text` in quotation marks, printable and shortened to one line, so that errors can show what files hold.
 std::string quote(std::string_view text);
 
 }  // namespace moeblaze

@@ -11,7 +11,7 @@
 
 namespace moeblaze {
 
-/// Opens a file the user named; throws InputError when it is missing, a folder or unreadable.
+/// Opens a file that the user named. Throws InputError when it is missing, a folder or unreadable.
 inline std::ifstream openInput(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {

@@ -9,7 +9,7 @@ volatile std::sig_atomic_t requestedFlag = 0;
 
 extern "C" void noteRequest(int signal) {
   requestedFlag = 1;
-  std::signal(signal, SIG_DFL);
+  std::signal(signal, SIG_DFL);  // the next one ends the program
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace moeblaze {
 
-/// Thrown out of long work once the user asked to stop; programs print what they have and exit with kExitInterrupted.
+/// Ends long work after the user asked to stop. Programs print what they have and exit with kExitInterrupted.
 class Interrupted : public std::runtime_error {
  public:
   Interrupted() : std::runtime_error("interrupted") {}
@@ -12,7 +12,7 @@ class Interrupted : public std::runtime_error {
 
 inline constexpr int kExitInterrupted = 130;
 
-/// While it lives, the first Ctrl-C (or termination) is only noted; the next one ends the program as usual.
+/// While an InterruptWatch lives, the first SIGINT (Ctrl-C) or SIGTERM is only noted. The next one ends the program.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -21,9 +21,9 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
   static bool requested();
-  /// The same, and the request counts as heard: what saves the work done so far is not to be stopped by it.
+  /// Returns requested() and forgets the request, so that it does not also stop the saving of the work done so far.
   static bool acknowledge();
-  /// Throws Interrupted once a stop was requested.
+  /// Throws Interrupted if a stop was requested.
   static void check() {
     if (requested()) throw Interrupted();
   }

@@ -23,7 +23,7 @@ std::string readAll(const std::filesystem::path& path) {
   std::ifstream in = openInput(path);
   std::string text;
   std::vector<char> chunk(size_t{1} << 16);
-  // Read, not sized: a pipe or device has no size to trust.
+  // The file is read until it ends, since a pipe or device has no size.
   while (in.read(chunk.data(), std::ssize(chunk)) || in.gcount() > 0) {
     text.append(chunk.data(), static_cast<size_t>(in.gcount()));
     if (text.size() > kMaxFileBytes) {
@@ -40,13 +40,13 @@ std::string describeParseError(std::string_view text, size_t byte) {
   const size_t lineStart = before.rfind('\n') + 1;  // npos + 1 is 0
   const std::string where = fmt::format("line {}, column {}", line, before.size() - lineStart + 1);
   if (byte > text.size()) return where + ": the JSON ends early";
-  constexpr size_t kShown = 16;
+  constexpr size_t kShown = 16;  // bytes
   const size_t from = std::max(lineStart, byte > kShown ? byte - kShown : 0);
   return where + ": not valid JSON near " + quote(text.substr(from, byte - from));
 }
 
 Json parse(std::string_view text, const std::string& source) {
-  // Refused while parsing: later passes over the tree recurse.
+  // Deep nesting must be refused while parsing, because everything that later walks the tree recurses.
   const auto checkDepth = [&](int depth, Json::parse_event_t event, Json&) {
     const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
     if (opens && depth >= kMaxDepth) {
@@ -79,7 +79,7 @@ std::string allowedNumbers(double low, double high) {
   return any ? "allowed: a number" : fmt::format("allowed {} to {}", low, high);
 }
 
-/// nlohmann keeps integers beyond uint64 as floating-point numbers.
+/// True for an integer beyond int64. nlohmann stores integers beyond uint64 as floating-point numbers.
 bool isHugeInteger(const Json& value) {
   if (value.is_number_unsigned()) return value.get<uint64_t>() > std::numeric_limits<int64_t>::max();
   return value.is_number_float() && std::abs(value.get<double>()) >= 0x1p63;

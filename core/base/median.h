@@ -5,7 +5,7 @@
 
 namespace moeblaze {
 
-/// The upper middle one of `values`; zero when there is none.
+/// The median of `values`; of an even number the upper of the two middle ones. Zero when there are none.
 template <typename Number>
 Number median(std::vector<Number> values) {
   if (values.empty()) return 0;

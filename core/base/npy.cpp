@@ -39,7 +39,7 @@ struct Header {
   std::optional<std::vector<int64_t>> shape;
 };
 
-/// Reads the header's Python dict literal; anything but the three keys NumPy writes is an error.
+/// Parses the Python dict literal of a header. Any key but the three that NumPy writes is an error.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::filesystem::path& path) : text_(text), path_(path) {}
@@ -79,7 +79,7 @@ class HeaderParser {
     slot = std::move(value);
   }
 
-  /// The next character that is not blank; 0 at the end.
+  /// Skips blanks and returns the next character without consuming it; 0 at the end.
   char peek() {
     position_ = std::min(text_.find_first_not_of(" \n", position_), text_.size());
     return position_ < text_.size() ? text_[position_] : '\0';
@@ -133,7 +133,7 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       dimensions.push_back(dimension());
-      // "(3)" is a number, "(3,)" a tuple.
+      // In Python "(3)" is a number, and only "(3,)" is a tuple.
       if (!accept(',') && (peek() != ')' || dimensions.size() == 1)) malformed();
     }
     return dimensions;
@@ -144,7 +144,8 @@ class HeaderParser {
   size_t position_ = 0;
 };
 
-/// A file read front to back whose end is known beforehand, so that no announced size is trusted.
+/// A file that is read from front to back. Its size is known from the start, so a size that the file announces can be
+/// checked before memory is allocated for it.
 class Source {
  public:
   explicit Source(const std::filesystem::path& path) : path_(path), in_(openRegular(path)) {
@@ -170,7 +171,7 @@ class Source {
  private:
   static std::ifstream openRegular(const std::filesystem::path& path) {
     std::error_code error;
-    if (std::filesystem::is_other(path, error)) refuse(path, "is not a regular file");  // opening a pipe may block
+    if (std::filesystem::is_other(path, error)) refuse(path, "is not a regular file");  // opening a pipe could block
     return openInput(path);
   }
 

@@ -15,12 +15,14 @@
 namespace moeblaze {
 namespace {
 
+/// `digits` with commas between thousands.
 std::string grouped(std::string digits) {
   const size_t start = digits.starts_with('-') ? 1 : 0;
-  for (size_t at = std::min(digits.find('.'), digits.size()); at > start + 3;) digits.insert(at -= 3, ",");
+  for (size_t at = std::min(digits.find('.'), digits.size()); at > start + 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 
+/// `text` filled up with blanks to `width` columns, at its left when `right` is true.
 std::string padded(const std::string& text, size_t width, bool right) {
   const std::string fill(width - std::min(width, displayWidth(text)), ' ');
   return right ? fill + text : text + fill;

@@ -15,17 +15,18 @@
 
 namespace moeblaze {
 
-/// Throws InputError: `text` is not among what `option` allows; names the nearest.
+/// Throws InputError for an `option` whose value `text` is not allowed; names the nearest allowed value.
 [[noreturn]] void refuseName(const std::string& option, const std::string& text,
                              std::span<const std::string_view> allowed);
 
 /// Where and how a command's result is printed.
 struct OutputOptions {
   void addTo(CLI::App& command);
-  /// Only --format: of a command whose -o is a file of another kind.
+  /// Adds --format alone, for a command whose -o is a file of another kind.
   void addFormatTo(CLI::App& command);
   Format format() const;
-  /// Prints `records`, or writes them to the file of -o: whole as JSON or CSV, else as `text(markdown)` shows them.
+  /// Writes `records` to the file of -o, or to `out` without one: every field as JSON or CSV, or else the text that
+  /// `text` gives.
   void emit(const std::vector<Record>& records, const std::function<std::string(bool markdown)>& text,
             std::ostream& out) const;
 
@@ -33,10 +34,10 @@ struct OutputOptions {
   std::string file;
 };
 
-/// Which layer a command is about.
+/// The layer that a command is about.
 struct LayerOptions {
   void addTo(CLI::App& command);
-  /// The config with the options' overrides, checked. Throws InputError.
+  /// Loads the config, applies the other options to it and validates it. Throws InputError.
   ConfigSource load() const;
 
   std::string config;
@@ -45,15 +46,16 @@ struct LayerOptions {
   std::string routing = "balanced";
 };
 
-/// Adds --systems; what it holds is for parseSystems.
+/// Adds --systems, whose value parseSystems() reads.
 void addSystems(CLI::App& command, std::string& systems);
-/// Adds --repeat; what it holds is for parseCount.
+/// Adds --repeat, whose value parseCount() reads.
 void addRepeat(CLI::App& command, std::string& repeat);
 
-/// One line that says what the layer is.
+/// One line that describes the layer.
 std::string describeLayer(const ConfigSource& source);
 
-/// The systems of a comma-separated list, each once, in order; `all` is every system but `custom`.
+/// The systems of a comma-separated list in order, each once. `all` stands for every system but `custom`. Throws
+/// InputError.
 std::vector<System> parseSystems(const std::string& list);
 
 }  // namespace moeblaze

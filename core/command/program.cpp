@@ -13,12 +13,13 @@
 namespace moeblaze {
 namespace {
 
-/// The deepest subcommand the user reached: whose options a misspelling is nearest to.
+/// The innermost subcommand that the user named. Its options are the ones that a misspelled option may have meant.
 const CLI::App& deepest(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : deepest(*chosen.front());
 }
 
+/// One line about a command line that cannot be parsed. `firstUnknown` is the first argument that no option takes.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, const std::string& firstUnknown) {
   std::string line = error.what();
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -60,7 +61,7 @@ int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& o
     return fail(stop.what(), kExitInterrupted);
   } catch (const DeviceError& error) {
     return fail(error.what(), kExitMissingDevice);
-  } catch (const std::bad_alloc&) {  // before the rest: it says what to do
+  } catch (const std::bad_alloc&) {  // it comes before std::exception, since its text says what to do
     return fail("this machine's memory does not hold the request; use fewer tokens or balanced routing",
                 kExitMissingDevice);
   } catch (const std::exception& error) {

@@ -7,16 +7,16 @@
 
 namespace moeblaze {
 
-/// Parses the command line, runs `body` and turns whatever goes wrong into one line on `err` and the design's exit
-/// status: 2 for wrong input, options included, 3 for a missing device or permission, 130 when interrupted. Help and
-/// version exit 0.
+/// Parses the command line and runs `body`. Returns the exit status: 0, 2 for wrong input or options, 3 for a missing
+/// device or permission, 130 when interrupted, 1 for an internal error. Whatever goes wrong is told in one line on
+/// `err`. Help and version return 0.
 int runProgram(CLI::App& app, int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                const std::function<void()>& body);
 
-/// Gives `app` its --version, which also says what this build found and lacks.
+/// Adds --version to `app`. It also says which optional libraries this build has.
 void addVersion(CLI::App& app);
 
-/// A whole number in [low, high] from an option's text; throws InputError naming the option.
+/// The whole number in [low, high] that an option's text is. Throws InputError, which names the option.
 int64_t parseCount(const std::string& option, const std::string& text, int64_t low, int64_t high);
 
 }  // namespace moeblaze

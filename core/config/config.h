@@ -11,13 +11,16 @@
 
 namespace moeblaze {
 
-/// Expert activation. The gated ones (swiglu, geglu) have two first projections A = x·W1 and B = x·W2 and compute
-/// act(A)⊙B; the others have A only.
+/// The activation of an expert. The gated ones (swiglu, geglu) have two first products A = x·W1 and B = x·W2 and
+/// compute act(A)⊙B; the others have A only.
 enum class Activation : uint8_t { relu, silu, gelu, swiglu, geglu };
 
-/// How gates come from logits: softmax over all experts, then top-k; top-k, then softmax over the chosen; sigmoid
-/// (DeepSeek-V3).
-enum class Router : uint8_t { softmaxTopk, topkSoftmax, sigmoid };
+/// How the router makes gates from logits.
+enum class Router : uint8_t {
+  softmaxTopk,  ///< softmax over all experts, then top-k
+  topkSoftmax,  ///< top-k, then softmax over the chosen experts
+  sigmoid,      ///< sigmoid, then top-k of the biased scores (DeepSeek-V3)
+};
 
 inline constexpr std::array kActivations{Activation::relu, Activation::silu, Activation::gelu, Activation::swiglu,
                                          Activation::geglu};
@@ -35,7 +38,7 @@ constexpr bool isGated(Activation activation) {
   return activation == Activation::swiglu || activation == Activation::geglu;
 }
 
-/// One MoE layer and the tokens it sees in a step. Sizes are counts of elements, tokens, experts.
+/// One MoE layer and the tokens of a training step. Comments elsewhere use the letters d, h, E, k and L.
 struct MoeConfig {
   std::string name{};
   int64_t dModel = 0;   ///< d: model width
@@ -44,51 +47,52 @@ struct MoeConfig {
   int64_t topK = 0;     ///< k: experts per token
   int64_t tokens = 0;   ///< L: tokens in the step (batch × sequence)
   Activation activation = Activation::swiglu;
-  DType dtype = DType::bf16;      ///< activations, weights and their gradients
-  DType gateDtype = DType::fp32;  ///< gates as the router hands them over
+  DType dtype = DType::bf16;      ///< of activations, weights and their gradients
+  DType gateDtype = DType::fp32;  ///< of the gates that the router gives
   int64_t sharedExperts = 0;
   int64_t sharedDFf = 0;  ///< hidden width of one shared expert
   Router router = Router::softmaxTopk;
-  bool renormalize = false;                ///< gates of a token divided by their sum
-  std::optional<double> capacityFactor{};  ///< γ of capacity-limited systems: C = ⌈γ·L·k/E⌉
+  bool renormalize = false;                ///< the gates of a token are divided by their sum
+  std::optional<double> capacityFactor{};  ///< γ of capacity-limited systems: ⌈γ·L·k/E⌉ rows per expert
 
-  /// R = L·k: routed rows ("slots").
+  /// R = L·k: pairs of a token and an expert that it chose.
   int64_t rows() const { return tokens * topK; }
   /// Hidden width of all shared experts run as one dense MLP; 0 without shared experts.
   int64_t sharedWidth() const { return sharedExperts * sharedDFf; }
-  /// First projections per expert: 2 when gated, else 1.
+  /// First products of an expert: 2 when gated, else 1.
   int64_t upProjections() const { return isGated(activation) ? 2 : 1; }
 };
 
-/// Largest values `validate` accepts; with them no byte count of a Plan overflows int64 and row ids fit int32.
+/// Largest values that validate() accepts. Within them no byte count of a Plan overflows int64, and row ids fit int32.
 inline constexpr int64_t kMaxWidth = int64_t{1} << 20;
 inline constexpr int64_t kMaxExperts = int64_t{1} << 16;
 inline constexpr int64_t kMaxTopK = 64;
 inline constexpr int64_t kMaxRows = (int64_t{1} << 31) - 1;
 inline constexpr int64_t kMaxSharedExperts = 1024;
 
-/// Throws InputError naming `source` (a file or a config's name), the field, its value and the allowed range.
+/// Throws InputError when a field is out of its range. The text names `source` (a file or the name of a config), the
+/// field, its value and the range.
 void validate(const MoeConfig& config, std::string_view source);
 
-/// A layer together with where it was read from and how many such layers its model has.
+/// A layer, where it was read from, and how many such layers its model has.
 struct ConfigSource {
   MoeConfig layer;
-  std::string origin;     ///< "built in" or the path read
+  std::string origin;     ///< "built in", or the path of the file
   int64_t layers = 1;     ///< layers of the model
   int64_t moeLayers = 1;  ///< how many of them are this MoE layer; the rest are dense
 };
 
-/// Tokens a model's config stands for until told otherwise.
+/// Tokens of a training step when neither the config nor an option gives them.
 inline constexpr int64_t kDefaultTokens = 16384;
 
 /// The built-in configs: conf1 to conf7 of the paper (arXiv 2601.05296, §5) and the MoE layers of public models.
 const std::vector<ConfigSource>& namedConfigs();
 
-/// Reads `text` as a built-in name (any case), a JSON file with the design's keys, a Hugging Face config.json, or a
-/// folder that holds one. Throws InputError, with the nearest name where there is one.
+/// Loads the config that `text` names: a built-in one (in any case), a JSON file with this toolkit's keys, a Hugging
+/// Face config.json, or a folder that holds one. Throws InputError, which gives the nearest name if there is one.
 ConfigSource loadConfig(const std::string& text);
 
-/// Spelled value → enum; throws InputError "<where>: activation 'x' ...; allowed: ...".
+/// The activation of that name. Throws InputError "<where>: activation 'x' is unknown; allowed: ...".
 Activation parseActivation(std::string_view text, std::string_view where);
 
 }  // namespace moeblaze

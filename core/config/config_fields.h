@@ -11,7 +11,7 @@
 
 namespace moeblaze {
 
-/// A whole-number key of a config: where it lives and what is allowed before other fields are looked at.
+/// A whole-number key of a config, the member that holds it, and its range without regard to other fields.
 struct IntegerField {
   std::string_view key;
   int64_t MoeConfig::*member;
@@ -30,7 +30,7 @@ inline constexpr std::array kIntegerFields{
     IntegerField{"shared_d_ff", &MoeConfig::sharedDFf, 0, kMaxWidth, false},
 };
 
-/// The one of `values` spelled `text`; throws InputError "<where>: <field> 'x' is unknown; allowed: ...".
+/// The one of `values` whose name is `text`. Throws InputError "<where>: <field> 'x' is unknown; allowed: ...".
 template <typename Enum, size_t N>
 Enum parseName(std::string_view text, std::string_view where, std::string_view field,
                const std::array<Enum, N>& values) {

@@ -27,7 +27,7 @@ std::vector<std::string_view> allowedKeys() {
   return keys;
 }
 
-/// Ranges are left to `validate`, which knows how fields bound each other.
+/// Reads the whole numbers without their ranges, which validate() checks together with those that depend on each other.
 void readIntegers(const JsonReader& reader, MoeConfig& config) {
   using Limits = std::numeric_limits<int64_t>;
   for (const IntegerField& field : kIntegerFields) {
@@ -42,6 +42,7 @@ void readName(const JsonReader& reader, std::string_view key, const std::array<E
   if (reader.has(key)) value = parseName(reader.text(key), reader.source(), key, values);
 }
 
+/// Reads a config with this toolkit's own keys.
 ConfigSource readDesignKeys(const JsonReader& reader, const fs::path& path) {
   reader.refuseUnknownKeys(allowedKeys());
   MoeConfig config;
@@ -59,12 +60,12 @@ ConfigSource readDesignKeys(const JsonReader& reader, const fs::path& path) {
   return {.layer = std::move(config), .origin = path.string()};
 }
 
-/// A name reaches terminals and reports: no control characters, bounded length.
+/// `name` without control characters and shortened, fit for terminals and reports.
 std::string printable(std::string name) {
-  constexpr size_t kLongest = 128;
+  constexpr size_t kMaxLength = 128;
   std::ranges::replace_if(
       name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return name.substr(0, kLongest);
+  return name.substr(0, kMaxLength);
 }
 
 ConfigSource readFile(const fs::path& path) {
@@ -75,6 +76,7 @@ ConfigSource readFile(const fs::path& path) {
   return source;
 }
 
+/// `text` in lower case, with hyphens for underscores, as built-in names are written.
 std::string canonicalName(std::string_view text) {
   std::string name(text);
   std::ranges::transform(name, name.begin(),

@@ -34,7 +34,7 @@ std::set<int64_t> layerSet(const JsonReader& reader, std::string_view key, int64
   return set;
 }
 
-// How many of `layers` layers are MoE layers, by each family's own rule.
+// Each family of models has its own rule for how many of `layers` layers are MoE layers.
 
 int64_t countAll(const JsonReader&, int64_t layers) { return layers; }
 
@@ -57,17 +57,23 @@ int64_t countInterleaved(const JsonReader& reader, int64_t layers) {
   return layers / reader.integer("interleave_moe_layer_step", 1, kMaxLayers, 1);
 }
 
-/// Gates divided by their sum: always, never, or as `norm_topk_prob` says with the family's default.
-enum class Renormalize : uint8_t { never, always, unlessFalse, ifTrue };
+/// Whether the gates of a token are divided by their sum.
+enum class Renormalize : uint8_t {
+  never,
+  always,
+  unlessFalse,  ///< unless `norm_topk_prob` is false
+  ifTrue,       ///< if `norm_topk_prob` is true
+};
 
+/// How the config.json files of a family of models describe their MoE layer.
 struct Family {
   std::string_view modelType;
   std::string_view expertsKey;
-  std::string_view widthKey;        ///< width of a routed expert
-  std::string_view sharedWidthKey;  ///< width of a shared expert; empty when the family has none
-  std::string_view sharedCountKey;  ///< empty: one, if its width is not 0
+  std::string_view widthKey;        ///< key of the width of a routed expert
+  std::string_view sharedWidthKey;  ///< key of the width of a shared expert; empty when there are none
+  std::string_view sharedCountKey;  ///< empty when there is one shared expert, or none if its width is 0
   int64_t (*countMoeLayers)(const JsonReader&, int64_t layers);
-  Router router;  ///< unless `scoring_func` says otherwise
+  Router router;  ///< unless the file has `scoring_func`
   Renormalize renormalize;
 };
 
@@ -108,6 +114,7 @@ constexpr Choices<Activation, 2> kActs{{{"silu", Activation::swiglu}, {"gelu", A
 constexpr Choices<DType, 3> kDTypes{{{"bfloat16", DType::bf16}, {"float16", DType::fp16}, {"float32", DType::fp32}}};
 constexpr Choices<Router, 2> kScorings{{{"softmax", Router::softmaxTopk}, {"sigmoid", Router::sigmoid}}};
 
+/// The value that `text` stands for. Throws InputError that `text` is not `what`, such as "an activation".
 template <typename Value, size_t N>
 Value choose(const JsonReader& reader, std::string_view key, std::string_view text, const Choices<Value, N>& choices,
              std::string_view what) {
@@ -119,7 +126,7 @@ Value choose(const JsonReader& reader, std::string_view key, std::string_view te
   reader.fail(key, fmt::format("{} is not {} this toolkit has; allowed: {}", quote(text), what, listNames(names)));
 }
 
-/// "Qwen3MoeForCausalLM" and "qwen3_moe" → "qwen3moe".
+/// The name of an architecture or a model type in one spelling: "Qwen3MoeForCausalLM" and "qwen3_moe" give "qwen3moe".
 std::string squeezed(std::string_view text) {
   std::string name;
   for (unsigned char c : text.substr(0, text.find("For"))) {
@@ -128,7 +135,7 @@ std::string squeezed(std::string_view text) {
   return name;
 }
 
-/// The name of the model's family: `model_type`, or else the first of `architectures`.
+/// The key that names the model's family, and the name: `model_type`, or else the first of `architectures`.
 std::pair<std::string_view, std::string> familyName(const JsonReader& reader) {
   if (reader.has("model_type")) return {"model_type", reader.text("model_type")};
   const nlohmann::json& list = reader.at("architectures");
@@ -155,7 +162,8 @@ Activation activationOf(const JsonReader& reader) {
   return choose(reader, key, act == "swish" ? "silu" : act, kActs, "an activation");
 }
 
-/// `torch_dtype` became `dtype` in newer files; multimodal ones may have it at the top only.
+/// The dtype of the model. Newer files call it `dtype` instead of `torch_dtype`, and multimodal ones may give it only
+/// in the outer object `top`.
 DType dtypeOf(const JsonReader& text, const JsonReader& top) {
   for (const JsonReader* reader : {&text, &top}) {
     for (std::string_view key : {"dtype", "torch_dtype"}) {
@@ -192,6 +200,7 @@ void readSharedExperts(const JsonReader& reader, const Family& family, MoeConfig
   config.sharedDFf = width;
 }
 
+/// The published name if the file has one, or else the name of the file, or of its folder when it is a config.json.
 std::string modelName(const JsonReader& reader, const fs::path& path) {
   const std::string published = fs::path(reader.text("_name_or_path", "")).filename().string();
   if (!published.empty()) return published;

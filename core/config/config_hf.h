@@ -7,10 +7,11 @@
 
 namespace moeblaze {
 
-/// Whether the object is a Hugging Face config.json rather than one with the design's keys.
+/// True when the object is a Hugging Face config.json rather than a config with this toolkit's keys.
 bool isHuggingFace(const JsonReader& reader);
 
-/// The MoE layer of the model that a Hugging Face config.json, read from `path`, describes. Throws InputError.
+/// The MoE layer of the model that a Hugging Face config.json, read from `path`, describes. Throws InputError when the
+/// family is unknown or a field is missing or wrong.
 ConfigSource readHuggingFace(const JsonReader& reader, const std::filesystem::path& path);
 
 }  // namespace moeblaze

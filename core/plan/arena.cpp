@@ -7,7 +7,7 @@ namespace {
 
 bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
-/// A buffer already placed.
+/// The bytes [begin, end) of the arena that a buffer takes, guard included, and when it takes them.
 struct Placed {
   int64_t begin, end;
   Lifetime lifetime;
@@ -20,7 +20,7 @@ Arena packArena(const Plan& plan, const std::function<bool(const Buffer&)>& incl
   arena.offsets.assign(plan.buffers.size(), -1);
   std::vector<size_t> order;
   for (size_t i = 0; i < plan.buffers.size(); ++i)
-    if (plan.buffers[i].aliasOf == BufferId::none && included(plan.buffers[i])) order.push_back(i);
+    if (plan.buffers[i].ownsStorage() && included(plan.buffers[i])) order.push_back(i);
   std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return plan.buffers[i].bytes; });
 
   std::vector<Placed> placed;  // ascending by begin

@@ -1,21 +1,23 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/plan/plan.h"
 
 namespace moeblaze {
 namespace {
 
-/// Collects what is wrong with a Plan, step by step.
+/// Collects what is wrong with a Plan, Step by Step.
 class PlanChecker {
  public:
   explicit PlanChecker(const Plan& plan) : plan_(plan), written_(plan.buffers.size(), false) {}
 
   std::vector<std::string> run() {
+    checkNames();
     checkBuffers();
     checkOperands();
-    if (!problems_.empty()) return problems_;  // what follows walks aliases and operands
+    if (!problems_.empty()) return problems_;  // the checks below follow aliases and operands, which must be valid
     checkSteps();
     checkResults();
     checkLifetimes();
@@ -28,13 +30,20 @@ class PlanChecker {
     problems_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
+  /// Executors, reports and the comparison with measured buffers tell the buffers of a Plan apart by their names.
+  void checkNames() {
+    std::unordered_set<std::string_view> names;
+    for (const Buffer& buffer : plan_.buffers)
+      if (!names.insert(buffer.name).second) problem("buffer {} is not the only one of its name", buffer.name);
+  }
+
   void checkBuffers() {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
       if (buffer.bytes != buffer.shape.count() * sizeOf(buffer.dtype) || buffer.bytes < 0)
         problem("buffer {} has {} bytes, its shape and dtype {}", buffer.name, buffer.bytes,
                 buffer.shape.count() * sizeOf(buffer.dtype));
-      if (buffer.aliasOf == BufferId::none) continue;
+      if (buffer.ownsStorage()) continue;
       if (index(buffer.aliasOf) >= i) {
         problem("buffer {} aliases a buffer declared after it", buffer.name);
       } else if (buffer.bytes > plan_.buffer(buffer.aliasOf).bytes) {
@@ -45,9 +54,8 @@ class PlanChecker {
 
   void checkOperands() {
     for (const Step& step : plan_.steps)
-      for (int32_t i = step.operandsBegin; i < step.operandsEnd; ++i)
-        if (index(plan_.operands[i].id) >= plan_.buffers.size())
-          problem("step {} names a buffer that does not exist", step.name);
+      for (const Operand& operand : plan_.operandsOf(step))
+        if (index(operand.id) >= plan_.buffers.size()) problem("step {} names a buffer that does not exist", step.name);
   }
 
   void checkSteps() {
@@ -69,8 +77,8 @@ class PlanChecker {
   void checkRead(const Step& step, BufferId id) {
     const Buffer& buffer = plan_.buffer(id);
     const bool given = buffer.external || buffer.role == Role::input;
-    // An alias may read what its base holds, as views do.
-    const bool viaBase = buffer.aliasOf != BufferId::none && written_[index(buffer.aliasOf)];
+    // An alias may be a view, which is read without having been written: its base holds the elements.
+    const bool viaBase = !buffer.ownsStorage() && written_[index(buffer.aliasOf)];
     if (!given && !written_[index(id)] && !viaBase)
       problem("step {} reads {} before it is written", step.name, buffer.name);
   }
@@ -93,7 +101,7 @@ class PlanChecker {
         problem("buffer {} lives from step {} to {}, its first write and last read ask for {} to {}", buffer.name,
                 buffer.lifetime.first, buffer.lifetime.last, expected.first, expected.last);
       const bool held = plan_.isHeldForBackward(buffer) && buffer.role != Role::input && buffer.role != Role::index;
-      if (held != (buffer.role == Role::saved) && buffer.aliasOf == BufferId::none)
+      if (held != (buffer.role == Role::saved) && buffer.ownsStorage())
         problem("buffer {} is {} but {} for backward", buffer.name, name(buffer.role), held ? "held" : "not held");
     }
   }

@@ -9,7 +9,7 @@
 
 namespace moeblaze {
 
-/// SplitMix64: the same numbers on every platform, unlike the standard distributions.
+/// The SplitMix64 generator. Unlike the standard distributions it gives the same numbers on every platform.
 class SplitMix64 {
  public:
   explicit SplitMix64(uint64_t seed) : state_(seed) {}
@@ -26,11 +26,12 @@ class SplitMix64 {
   uint64_t state_;
 };
 
-/// Draws experts without replacement, each proportionally to the shares that are left.
+/// Draws experts without replacement, each with a probability in proportion to its share of those that are left.
 ///
-/// Experts are kept by falling share with the mass from each one on, summed from the smallest. The mass between two
-/// chosen experts is then a difference of two neighbours that keeps its precision however steep the shares are, so a
-/// draw needs no rejection: find the gap between chosen experts, then search inside it. O(k + log E) per draw.
+/// Experts are sorted by falling share. mass_[i] is the sum of the shares of expert i and all after it, added from the
+/// smallest on. The mass of a gap between two chosen experts is the difference of two such sums, which stays precise
+/// however steep the shares are. A draw therefore needs no rejection: it finds the gap that the random number falls
+/// into, then searches inside the gap, in O(k + log E) for k experts already chosen.
 class ExpertSampler {
  public:
   ExpertSampler(std::span<const double> shares, uint64_t seed) : random_(seed) {
@@ -42,10 +43,10 @@ class ExpertSampler {
     for (size_t i = experts_.size(); i-- > 0;) mass_[i] = mass_[i + 1] + shares[experts_[i]];
   }
 
-  /// Experts that can be drawn.
+  /// Number of experts that can be drawn, which are those with a share above 0.
   size_t size() const { return experts_.size(); }
 
-  /// Fills `chosen`, which has at most size() places, with distinct experts in the order drawn.
+  /// Fills `chosen` with distinct experts in the order drawn. It must have at most size() places.
   void draw(std::span<int32_t> chosen) {
     taken_.clear();
     for (int32_t& expert : chosen) {
@@ -56,6 +57,7 @@ class ExpertSampler {
   }
 
  private:
+  /// The positions [begin, end) of experts_, none of which is taken.
   struct Gap {
     size_t begin;
     size_t end;
@@ -63,7 +65,7 @@ class ExpertSampler {
 
   double massOf(Gap gap) const { return mass_[gap.begin] - mass_[gap.end]; }
 
-  /// The `index`-th run of experts not taken; it may be empty.
+  /// The gap before the `index`-th taken expert, or behind the last one; it may be empty.
   Gap gap(size_t index) const {
     return {index == 0 ? 0 : taken_[index - 1] + 1, index == taken_.size() ? experts_.size() : taken_[index]};
   }
@@ -76,7 +78,7 @@ class ExpertSampler {
     double inside = 0;
     for (size_t i = 0; i <= taken_.size(); ++i) {
       const Gap next = gap(i);
-      if (next.begin == next.end) continue;  // rounding may leave some mass behind the last expert
+      if (next.begin == next.end) continue;  // so that `found` has an expert even if rounding leaves mass over
       found = next;
       inside = left;
       left -= massOf(next);
@@ -88,9 +90,9 @@ class ExpertSampler {
     return static_cast<size_t>(after - mass_.begin()) - 1;
   }
 
-  std::vector<int32_t> experts_;  ///< by falling share
-  std::vector<double> mass_;      ///< [i]: shares of experts_[i] and all smaller ones; 0 at the end
-  std::vector<size_t> taken_;     ///< positions in experts_ drawn for this token, rising
+  std::vector<int32_t> experts_;  ///< sorted by falling share
+  std::vector<double> mass_;      ///< [i] is the share of experts_[i] and of all after it; the last is 0
+  std::vector<size_t> taken_;     ///< positions in experts_ that are drawn already, ascending
   SplitMix64 random_;
 };
 

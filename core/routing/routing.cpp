@@ -21,17 +21,18 @@ namespace {
 
 constexpr uint64_t kSeed = 20260115;
 constexpr double kMaxAlpha = 16;
-constexpr int64_t kMaxDrawnRows = int64_t{1} << 26;  // about 2 s and 256 MiB
-constexpr int64_t kMaxFileExperts = kMaxExperts;
+constexpr int64_t kMaxDrawnRows = int64_t{1} << 26;  // drawing them takes about 2 s and 256 MiB
+/// The words that a misspelled routing may have meant.
 constexpr std::array<std::string_view, 3> kWords{"balanced", "zipf:", "shares:"};
 constexpr std::string_view kAllowed = "balanced, zipf:<alpha>, FILE.npy[:layer], shares:FILE.npy[:layer]";
 
+/// Throws InputError when `expert`, the id in `slot`, is not one of `experts`.
 void checkExpert(int64_t expert, int64_t slot, int64_t topK, int64_t experts, std::string_view text) {
   if (expert >= 0 && expert < experts) return;
   refuse(text, "token {} choice {} is expert {}; allowed 0 to {}", slot / topK, slot % topK, expert, experts - 1);
 }
 
-/// `FILE.npy[:layer]` and the expert ids in it.
+/// The parts of `FILE.npy[:layer]`.
 struct RoutingFile {
   std::string path;
   std::optional<int64_t> layer;
@@ -41,7 +42,8 @@ struct RoutingFile {
     const size_t colon = spelled.rfind(':');
     const std::string_view digits = colon == std::string_view::npos ? "" : spelled.substr(colon + 1);
     if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos) {
-      int64_t number = std::numeric_limits<int64_t>::max();  // stays when the digits overflow
+      int64_t number =
+          std::numeric_limits<int64_t>::max();  // kept when the digits overflow, and then refused as out of range
       std::from_chars(digits.data(), digits.data() + digits.size(), number);
       layer = number;
       path = spelled.substr(0, colon);
@@ -55,6 +57,7 @@ struct RoutingFile {
   }
 };
 
+/// The expert ids [tokens, topK] of one layer of a file.
 struct LayerIds {
   int64_t tokens = 0;
   int64_t topK = 0;
@@ -92,18 +95,19 @@ Routing tableFromFile(const RoutingFile& file, const MoeConfig& config) {
   }
   std::vector<int32_t> table(layer.ids.size());
   for (size_t slot = 0; slot < table.size(); ++slot) {
-    // Before narrowing: a wide id must not wrap into the range.
+    // The check comes before the narrowing, which could wrap a large id into the range.
     checkExpert(layer.ids[slot], static_cast<int64_t>(slot), config.topK, config.experts, file.text);
     table[slot] = static_cast<int32_t>(layer.ids[slot]);
   }
   return Routing::fromTable(config, std::move(table), file.text);
 }
 
-/// Merges or splits `shares` to `experts` ones: a piecewise-constant density over [0, 1], integrated over equal bins.
+/// The shares of `experts` experts that have the skew of `shares`. The shares are taken for a density over [0, 1] that
+/// is constant in each of their bins, and integrated over the new bins.
 std::vector<double> resample(std::span<const double> shares, int64_t experts) {
   const int64_t from = std::ssize(shares);
   std::vector<double> result(static_cast<size_t>(experts), 0.0);
-  // In units of 1 / (from · experts) every bin edge is a whole number.
+  // Measured in units of 1 / (from · experts), every edge of an old or a new bin is a whole number.
   for (int64_t position = 0, end = from * experts; position < end;) {
     const int64_t in = position / experts;
     const int64_t out = position / from;
@@ -119,7 +123,7 @@ Routing sharesFromFile(const RoutingFile& file, const MoeConfig& config) {
   std::vector<double> shares;
   for (int64_t slot = 0; slot < std::ssize(layer.ids); ++slot) {
     const int64_t expert = layer.ids[slot];
-    checkExpert(expert, slot, layer.topK, kMaxFileExperts, file.text);
+    checkExpert(expert, slot, layer.topK, kMaxExperts, file.text);
     if (expert >= std::ssize(shares)) shares.resize(expert + 1);
     ++shares[expert];
   }
@@ -229,6 +233,21 @@ Routing parseRouting(std::string_view text, const MoeConfig& config) {
     throw InputError(fmt::format("unknown routing {}; allowed: {}{}", quote(text), kAllowed, didYouMean(text, kWords)));
   }
   return shares ? sharesFromFile(file, config) : tableFromFile(file, config);
+}
+
+std::string routingMismatch(std::span<const int64_t> tokensPerExpert, std::span<const int32_t> topkIds) {
+  std::vector<int64_t> counts(tokensPerExpert.size());
+  for (size_t slot = 0; slot < topkIds.size(); ++slot) {
+    const int32_t expert = topkIds[slot];
+    if (expert < 0 || expert >= std::ssize(counts))
+      return fmt::format("slot {} has expert {}, the Plan has experts 0 to {}", slot, expert, std::ssize(counts) - 1);
+    ++counts[expert];
+  }
+  for (size_t expert = 0; expert < counts.size(); ++expert)
+    if (counts[expert] != tokensPerExpert[expert])
+      return fmt::format("expert {} has {} tokens in the table of ids, {} in the Plan", expert, counts[expert],
+                         tokensPerExpert[expert]);
+  return {};
 }
 
 }  // namespace moeblaze

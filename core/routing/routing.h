@@ -10,28 +10,30 @@
 
 namespace moeblaze {
 
-/// Who goes where: the experts each token chose. Slot s = token·k + choice.
+/// The experts that each token chose. Slot s = token·k + choice is one such choice.
 class Routing {
  public:
-  /// As even as integers allow: slot s goes to expert s mod E. Stores counts only.
+  /// As even as integers allow: slot s goes to expert s mod E. Only the counts are stored.
   static Routing balanced(const MoeConfig& config);
-  /// Expert shares ∝ 1/rank^alpha, k drawn per token without replacement with a fixed seed.
+  /// The share of the expert of rank r is proportional to 1/r^alpha. Each token draws k experts without replacement,
+  /// with a fixed seed. Throws InputError when `alpha` is out of range or the layer has too many rows to draw.
   static Routing zipf(const MoeConfig& config, double alpha);
-  /// The same draw for any shares (E of them, non-negative, at least k positive).
+  /// The same draw for any `shares` [E], which must not be negative, and at least k of which must be above 0. Throws
+  /// InputError otherwise.
   static Routing fromShares(const MoeConfig& config, std::span<const double> shares, std::string text);
-  /// A full table of expert ids [tokens, top_k]; each in [0, E), distinct within a token. Throws InputError otherwise.
+  /// A table of expert ids [L, k], each in [0, E) and distinct within a token. Throws InputError otherwise.
   static Routing fromTable(const MoeConfig& config, std::vector<int32_t> table, std::string text);
 
-  /// n_e for each expert; they sum to L·k.
+  /// The number of tokens of each expert [E]; they add up to L·k.
   std::span<const int64_t> tokensPerExpert() const { return tokensPerExpert_; }
-  /// Expert that `token` chose as its `choice`-th.
+  /// The expert that `token` chose as its `choice`-th.
   int32_t expertOf(int64_t token, int64_t choice) const {
     const int64_t slot = token * topK_ + choice;
     return table_.empty() ? static_cast<int32_t>(slot % std::ssize(tokensPerExpert_)) : table_[slot];
   }
   /// Canonical text: `balanced`, `zipf:1.2`, `FILE.npy:3`, `shares:FILE.npy:3`.
   const std::string& text() const { return text_; }
-  /// Busiest expert's tokens over the mean.
+  /// Tokens of the busiest expert over the mean.
   double imbalance() const;
 
  private:
@@ -40,12 +42,17 @@ class Routing {
 
   int64_t topK_ = 0;
   std::vector<int64_t> tokensPerExpert_;
-  std::vector<int32_t> table_;  ///< [tokens, top_k]; empty when balanced
+  std::vector<int32_t> table_;  ///< [L, k]; empty when balanced
   std::string text_;
 };
 
-/// `balanced`, `zipf:<alpha>`, `FILE.npy[:layer]` or `shares:FILE.npy[:layer]`, as the design defines them. Throws
-/// InputError naming the file, the value and what is allowed.
+/// The routing that `text` describes: `balanced`, `zipf:<alpha>`, `FILE.npy[:layer]` (a table of expert ids) or
+/// `shares:FILE.npy[:layer]` (only the shares of the experts in that table, largest first, for any config). Throws
+/// InputError, which names the file, the value and what is allowed.
 Routing parseRouting(std::string_view text, const MoeConfig& config);
+
+/// Says how a table of expert ids [L, k] disagrees with the tokens that a Plan has for each expert [E]; empty when they
+/// agree.
+std::string routingMismatch(std::span<const int64_t> tokensPerExpert, std::span<const int32_t> topkIds);
 
 }  // namespace moeblaze

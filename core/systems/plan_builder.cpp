@@ -74,6 +74,11 @@ StepRef& StepRef::family(KernelFamily family) {
   return *this;
 }
 
+StepRef& StepRef::ofRouter() {
+  step().router = true;
+  return *this;
+}
+
 PlanBuilder::PlanBuilder(const MoeConfig& config, const Routing& routing, std::string system, PlanOptions options)
     : options_(options) {
   plan_.config = config;

@@ -46,7 +46,7 @@ Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
   }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
-    if (buffer.external || buffer.aliasOf != BufferId::none) continue;
+    if (buffer.external || !buffer.ownsStorage()) continue;
     const auto [first, last] = buffer.lifetime;
     trace.allocations.push_back({.track = kTrack,
                                  .name = trace.strings.add(buffer.name),
@@ -61,7 +61,7 @@ Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs) {
 }
 
 MemoryCurve::MemoryCurve(const Trace& trace, TrackId track) : trace_(&trace), track_(track) {
-  std::vector<Point> changes;  // bytes hold the difference for now
+  std::vector<Point> changes;  // `bytes` is the change at this time, not yet the sum
   for (const Allocation& allocation : trace.allocations) {
     if (allocation.track != track) continue;
     changes.push_back({allocation.allocNs, allocation.bytes});

@@ -20,7 +20,7 @@ constexpr size_t index(TrackId id) { return static_cast<size_t>(id); }
 constexpr size_t index(StringId id) { return static_cast<size_t>(id); }
 constexpr size_t index(StackId id) { return static_cast<size_t>(id); }
 
-/// Texts of a trace, each once: millions of events share a few names.
+/// The texts of a trace, each stored once, since millions of events share a few names.
 class Strings {
  public:
   Strings() { add({}); }
@@ -40,7 +40,7 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-/// Call stacks, each once, innermost frame first; StackId::none is the empty one.
+/// The call stacks of a trace, each stored once, with the innermost frame first. StackId::none is the empty stack.
 class Stacks {
  public:
   Stacks() { add({}); }
@@ -50,32 +50,32 @@ class Stacks {
 
  private:
   std::vector<std::vector<Frame>> stacks_;
-  std::unordered_multimap<size_t, StackId> ids_;  ///< by hash of the frames
+  std::unordered_multimap<size_t, StackId> ids_;  ///< keyed by a hash of the frames
 };
 
-/// A GPU, or the host.
+/// A GPU or the host.
 struct Device {
-  int32_t id = 0;  ///< as the recording numbered it
+  int32_t id = 0;  ///< the number that the recording gives it
   std::string name;
   int64_t memoryBytes = 0;  ///< 0 when not known
 };
 
-/// What a track's allocations are.
+/// What the allocations of a track are.
 enum class TrackKind : uint8_t {
   planned,   ///< buffers of a Plan
   observed,  ///< what a program allocated
-  segments,  ///< what an allocator took from the device: reserved memory
+  segments,  ///< what an allocator took from the device, known as reserved memory
 };
 std::string_view name(TrackKind kind);
 
-/// A lane of a trace.
+/// A lane of a trace, to which spans, allocations and counters belong.
 struct Track {
   std::string name;
   TrackKind kind = TrackKind::planned;
   int32_t device = 0;  ///< Device::id
 };
 
-/// Something that took time. Times in ns from the start of the trace.
+/// Something that took time. Times are in ns from the start of the trace.
 struct Span {
   TrackId track = TrackId::none;
   StringId name = StringId::empty;
@@ -84,6 +84,7 @@ struct Span {
   StepId step = StepId::none;
 };
 
+/// The time of what did not happen within the trace.
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 /// Memory that existed from allocNs until freeNs.
@@ -91,35 +92,35 @@ struct Allocation {
   TrackId track = TrackId::none;
   StringId name = StringId::empty;
   Role role = Role::unknown;
-  bool older = false;                ///< than the recording: allocNs is where that begins
+  bool older = false;                ///< it was allocated before the recording began, and allocNs is when that began
   BufferId buffer = BufferId::none;  ///< the Plan's buffer that it is for, where known; trace files do not keep it
   int64_t bytes = 0;
-  int64_t requestedBytes = 0;  ///< what was asked for, where the allocator gave more; 0: the same
+  int64_t requestedBytes = 0;  ///< what the program asked for; 0 when that is the same as `bytes`
   int64_t allocNs = 0;
-  int64_t freeNs = kNever;           ///< from when on the memory can be used again
-  StepId step = StepId::none;        ///< that first wrote it
-  StackId stack = StackId::none;     ///< that allocated it
-  int64_t freeRequestedNs = kNever;  ///< when it was let go of, where that came before freeNs
+  int64_t freeNs = kNever;           ///< from then on the memory can be used again
+  StepId step = StepId::none;        ///< the Step that wrote it first
+  StackId stack = StackId::none;     ///< the call stack that allocated it
+  int64_t freeRequestedNs = kNever;  ///< when the program let go of it, if that was before freeNs
   uint64_t address = 0;              ///< 0 when not known
   int64_t stream = 0;
 };
 
-/// A quantity over time, in its unit ("bytes", "MHz").
+/// A quantity over time, in a unit such as "bytes" or "MHz".
 struct Counter {
   TrackId track = TrackId::none;
   StringId name = StringId::empty, unit = StringId::empty;
-  std::vector<std::pair<int64_t, double>> points;  ///< ns, value from there on; ascending
+  std::vector<std::pair<int64_t, double>> points;  ///< a time in ns and the value from then on; ascending
 };
 
-/// Something the recording knows it missed, and how often.
+/// Something that the recording knows it missed, and how often.
 struct Loss {
   std::string what;
   int64_t count = 0;
 };
 
-/// Everything simulated, measured or imported, in one form.
+/// One form for everything that is simulated, measured or imported.
 struct Trace {
-  std::vector<std::pair<std::string, std::string>> meta;  ///< "source", "config", "system", ... in order
+  std::vector<std::pair<std::string, std::string>> meta;  ///< keys such as "source", "config" and "system", in order
   Strings strings;
   Stacks stacks;
   std::vector<Device> devices;
@@ -130,27 +131,28 @@ struct Trace {
   std::vector<Loss> losses;
 };
 
-/// A Plan with a time for every Step (ns each, run one after the other): the only way from a Plan to a Trace. One span
-/// a Step and one allocation a counted buffer, on one planned track; outputs and gradients are not freed.
+/// The only way from a Plan to a Trace. The Steps run one after the other, each for its time in `stepNs`. The Trace has
+/// one planned track, with a span for each Step and an allocation for each buffer that owns storage and is not
+/// external. The output and the gradients are never freed.
 Trace makeTrace(const Plan& plan, std::span<const int64_t> stepNs);
 
-/// Bytes over time of one track's allocations. An allocation counts from allocNs until just before freeNs, so at one
-/// instant frees come before allocations.
+/// Bytes over time of the allocations of one track. An allocation counts from allocNs until just before freeNs, so
+/// frees come before allocations of the same instant.
 class MemoryCurve {
  public:
   struct Point {
     int64_t timeNs = 0;
-    int64_t bytes = 0;  ///< from here to the next point
+    int64_t bytes = 0;  ///< from this time to the next point
   };
 
   MemoryCurve(const Trace& trace, TrackId track);
 
-  /// Ascending in time, one per instant at which something changed.
+  /// One point for each instant at which something changed, ascending in time.
   std::span<const Point> points() const { return points_; }
-  /// The first instant of the most bytes; zero for an empty track.
+  /// The first instant with the most bytes; zero for an empty track.
   Point peak() const;
   int64_t bytesAt(int64_t timeNs) const;
-  /// Indices into the trace's allocations of what is alive at `timeNs`, largest first.
+  /// Indices of the allocations alive at `timeNs` in Trace::allocations, largest first.
   std::vector<size_t> liveAt(int64_t timeNs) const;
 
  private:

@@ -12,22 +12,24 @@ namespace moeblaze {
 namespace {
 
 constexpr std::array<std::string_view, 3> kModels{"exact", "pytorch", "pool"};
-constexpr int64_t kPoolStep = int64_t{32} << 20;
+constexpr int64_t kPoolStep = int64_t{32} << 20;  // bytes; see AllocatorModel::pool
 
-/// Something that happens to the allocator; at one instant in the order of the enumerators, see replayAllocator.
+/// What happens to the allocator. Events of one instant are replayed in the order of these enumerators;
+/// replayAllocator() says why.
 enum class Action : uint8_t { exist, requestFree, free, emptyCache, allocate, requestFreeOfInstant, freeOfInstant };
 
 struct Event {
   int64_t timeNs = 0;
   Action action = Action::allocate;
-  size_t allocation = 0;  ///< index into the trace's; also the block's id
+  size_t allocation = 0;  ///< index into the trace's allocations, and the id of the block
 };
 
+/// Bytes that the program asked for.
 int64_t requestOf(const Allocation& allocation) {
   return allocation.requestedBytes > 0 ? allocation.requestedBytes : allocation.bytes;
 }
 
-/// The track of what the allocator of `requests` took from the device; none when there is no such track.
+/// The track of the segments that the allocator behind the track `requests` took from the device; none without one.
 TrackId segmentTrackOf(const Trace& trace, TrackId requests) {
   const int32_t device = trace.tracks[index(requests)].device;
   for (size_t i = 0; i < trace.tracks.size(); ++i)
@@ -35,7 +37,7 @@ TrackId segmentTrackOf(const Trace& trace, TrackId requests) {
   return TrackId::none;
 }
 
-/// Indices of a track's allocations, by time, those of an instant in the trace's order.
+/// Indices of a track's allocations, ordered by time. Those of one instant keep the order of the trace.
 std::vector<size_t> allocationsOf(const Trace& trace, TrackId track) {
   std::vector<size_t> found;
   for (size_t i = 0; i < trace.allocations.size(); ++i)
@@ -45,7 +47,7 @@ std::vector<size_t> allocationsOf(const Trace& trace, TrackId track) {
   return found;
 }
 
-/// All events of `requests` and of the segments' frees, in order.
+/// The events of the allocations `requests` and of the frees of `segments`, in the order of the replay.
 std::vector<Event> eventsOf(const Trace& trace, std::span<const size_t> requests, std::span<const size_t> segments) {
   std::vector<Event> events;
   for (size_t i : requests) {
@@ -65,7 +67,7 @@ std::vector<Event> eventsOf(const Trace& trace, std::span<const size_t> requests
   return events;
 }
 
-/// AllocatorModel::exact and pool, with the functions of CachingAllocator that a replay calls.
+/// AllocatorModel::exact and AllocatorModel::pool. It has the functions of CachingAllocator that a replay calls.
 class SummingAllocator {
  public:
   SummingAllocator(const Trace& trace, const AllocatorOptions& options,
@@ -95,7 +97,7 @@ class SummingAllocator {
   int64_t bytesOf(size_t id) const {
     const Allocation& a = trace_.allocations[id];
     if (isPool()) return requestOf(a) > 0 ? roundedBytes(requestOf(a)) : 0;
-    return a.freeNs > a.allocNs ? a.bytes : 0;  // what begins and ends at one instant is not on a MemoryCurve either
+    return a.freeNs > a.allocNs ? a.bytes : 0;  // a MemoryCurve too leaves out what begins and ends at one instant
   }
 
   const Trace& trace_;
@@ -104,7 +106,7 @@ class SummingAllocator {
   int64_t used_ = 0, reserved_ = 0;
 };
 
-/// Notes a state of the allocator: the last of an instant in the points, every one in the peaks.
+/// Notes a state of the allocator. Points hold only the last state of an instant, peaks consider every state.
 void note(AllocatorReplay& replay, AllocatorPoint now) {
   if (now.allocated > replay.allocatedPeak.allocated) replay.allocatedPeak = now;
   if (now.reserved > replay.reservedPeak.reserved) replay.reservedPeak = now;
@@ -116,7 +118,7 @@ void note(AllocatorReplay& replay, AllocatorPoint now) {
   }
 }
 
-/// Notes a segment taken or given back at `timeNs`.
+/// Notes that a segment was taken or given back at `timeNs`.
 void note(AllocatorReplay& replay, const SegmentEvent& event, int64_t timeNs) {
   if (event.taken) {
     replay.segments.push_back({timeNs, event.bytes, event.stream, event.address});
@@ -128,7 +130,7 @@ void note(AllocatorReplay& replay, const SegmentEvent& event, int64_t timeNs) {
   if (segment != replay.segments.rend()) segment->freeNs = timeNs;
 }
 
-/// Feeds `events` to an allocator, `timeNs` being the clock its observer reads.
+/// Feeds `events` to an allocator. `timeNs` is set to the time of each event, for the allocator's observer to read.
 template <typename Allocator>
 void feed(const Trace& trace, std::span<const Event> events, Allocator& allocator, int64_t& timeNs,
           AllocatorReplay& replay) {
@@ -159,14 +161,14 @@ void feed(const Trace& trace, std::span<const Event> events, Allocator& allocato
   }
 }
 
-/// Recorded addresses of the segments a replay takes, each once.
+/// The recorded addresses of segments, each given out once.
 class RecordedAddresses {
  public:
   RecordedAddresses(const Trace& trace, std::span<const size_t> segments) {
     for (size_t i : segments)
       if (!trace.allocations[i].older) left_.push_back(&trace.allocations[i]);
   }
-  /// Of the next with these bytes on this stream; 0 when there is none.
+  /// The address of the next recorded segment with these bytes on this stream; 0 when there is none.
   uint64_t take(int64_t bytes, int64_t stream) {
     const auto next = std::find_if(left_.begin(), left_.end(), [&](const Allocation* segment) {
       return segment->bytes == bytes && segment->stream == stream;
@@ -181,7 +183,8 @@ class RecordedAddresses {
   std::vector<const Allocation*> left_;
 };
 
-/// Gives the allocator the older segments and removes the blocks inside them from `requests`.
+/// Gives the allocator the segments older than the trace, with the older blocks inside them, and removes these blocks
+/// from `events`.
 void adoptOlder(const Trace& trace, std::span<const size_t> segments, CachingAllocator& allocator,
                 std::vector<Event>& events) {
   std::vector<bool> adopted(trace.allocations.size(), false);

@@ -25,7 +25,7 @@ CachingAllocator::CachingAllocator(CachingAllocatorOptions options) : options_(s
     refuse("max_split_size", "{} bytes; allowed: more than {}", options_.maxSplitBytes, kLargeSegment);
 }
 
-/// True when what a request leaves of a block stays a block of its own (should_split).
+/// True when the part of a block that a request of `bytes` leaves over becomes a block of its own (should_split).
 bool CachingAllocator::splits(const Segment& segment, int64_t blockBytes, int64_t bytes) const {
   const int64_t remaining = blockBytes - bytes;
   if (segment.small) return remaining >= kBlockUnit;
@@ -35,7 +35,7 @@ bool CachingAllocator::splits(const Segment& segment, int64_t blockBytes, int64_
 void CachingAllocator::adoptSegment(uint64_t address, int64_t bytes, int64_t stream, std::vector<OlderBlock> blocks) {
   if (bytes <= 0 || overlapsSegment(address, bytes))
     refuse("segment", "{:#x} of {} bytes overlaps another or is empty", address, bytes);
-  // No large segment is as small as a small one: they start at 10 MiB.
+  // Segments of the small pool have 2 MiB, those of the large pool at least 10 MiB.
   const Segment segment{bytes, stream, bytes <= kSmallSegment};
   std::sort(blocks.begin(), blocks.end(),
             [](const OlderBlock& a, const OlderBlock& b) { return a.address < b.address; });
@@ -53,7 +53,8 @@ void CachingAllocator::adoptSegment(uint64_t address, int64_t bytes, int64_t str
   nextAddress_ = std::max(nextAddress_, after(address, roundUp(bytes, kSegmentUnit)));
   BlockAt rest = blocks_.emplace(address, Block{.segment = address, .bytes = bytes}).first;
   insertFree(rest);
-  // From the last to the first: each then ends where the next begins, and keeps what was too little to split off.
+  // Taken from the last to the first, each block ends where the next one begins, and keeps what is too small to split
+  // off.
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     const int64_t before = static_cast<int64_t>(block->address - address);
     BlockAt at = rest;
@@ -83,8 +84,8 @@ std::optional<uint64_t> CachingAllocator::allocate(size_t id, int64_t bytes, int
   return take(blocks_.find(found->address), id, rounded, bytes);
 }
 
-/// Best fit (get_free_block): blocks of maxSplitBytes and more serve only such requests, and only if at most 20 MiB
-/// would be left over.
+/// Best fit (get_free_block). A block of maxSplitBytes or more serves only a request of that size, and only if less
+/// than 20 MiB would be left over.
 std::optional<CachingAllocator::FreeBlock> CachingAllocator::findFree(const Pool& pool, int64_t bytes,
                                                                       int64_t stream) const {
   const auto best = pool.lower_bound({stream, bytes, 0});
@@ -95,12 +96,13 @@ std::optional<CachingAllocator::FreeBlock> CachingAllocator::findFree(const Pool
   return *best;
 }
 
-/// Takes a segment for a block of `rounded` bytes from the device (alloc_block); nothing when it has not as much.
+/// Takes a segment for a block of `rounded` bytes from the device (alloc_block); nothing when that would exceed the
+/// capacity.
 std::optional<CachingAllocator::FreeBlock> CachingAllocator::addSegment(int64_t rounded, int64_t stream) {
   const int64_t bytes = segmentBytesFor(rounded);
   if (bytes > options_.capacityBytes - reserved_) return std::nullopt;
   uint64_t address = options_.segmentAddress ? options_.segmentAddress(bytes, stream) : 0;
-  // A replay that no longer follows its recording may be given an address that is taken.
+  // An address can be in use already when a replay no longer follows its recording.
   if (address == 0 || overlapsSegment(address, bytes)) address = nextAddress_;
   nextAddress_ = std::max(nextAddress_, after(address, roundUp(bytes, kSegmentUnit)));
   segments_.emplace(address, Segment{bytes, stream, rounded <= kSmallRequest});
@@ -120,7 +122,7 @@ void CachingAllocator::eraseFree(BlockAt block) {
   poolOf(segment).erase({segment.stream, block->second.bytes, block->first});
 }
 
-/// Makes a free block the block of `id`, the rest split off where that is worth it (alloc_found_block).
+/// Gives a free block to `id` and splits off what it leaves over if that is enough for a block (alloc_found_block).
 uint64_t CachingAllocator::take(BlockAt block, size_t id, int64_t rounded, int64_t requested) {
   eraseFree(block);
   Block& taken = block->second;
@@ -153,7 +155,7 @@ void CachingAllocator::free(size_t id) {
   if (const auto held = addresses_.find(id); held != addresses_.end()) complete(blocks_.find(held->second));
 }
 
-/// A pending block becomes free (free_block).
+/// Makes a pending block free (free_block).
 void CachingAllocator::complete(BlockAt block) {
   requested_ -= block->second.requestedBytes;
   addresses_.erase(block->second.id);
@@ -164,7 +166,7 @@ void CachingAllocator::complete(BlockAt block) {
   if (block != blocks_.begin()) joinNext(std::prev(block));
 }
 
-/// Makes one of a block and the one behind it, if both are free and of one segment (try_merge_blocks).
+/// Joins a block and the one behind it if both are free and belong to one segment (try_merge_blocks).
 void CachingAllocator::joinNext(BlockAt block) {
   const BlockAt next = std::next(block);
   if (next == blocks_.end() || next->second.segment != block->second.segment ||
@@ -178,7 +180,7 @@ void CachingAllocator::joinNext(BlockAt block) {
 }
 
 void CachingAllocator::emptyCache() {
-  std::vector<BlockAt> pending;  // joining neighbours takes free blocks away, never these
+  std::vector<BlockAt> pending;  // iterators to pending blocks stay valid, since joining erases only free ones
   for (BlockAt block = blocks_.begin(); block != blocks_.end(); ++block)
     if (block->second.state == BlockState::pending) pending.push_back(block);
   for (BlockAt block : pending) complete(block);
@@ -198,7 +200,7 @@ bool CachingAllocator::isWhole(const FreeBlock& block) const {
   return segment != segments_.end() && segment->second.bytes == block.bytes;
 }
 
-/// Returns the segment that a free block fills to the device (release_block).
+/// Gives the segment that a free block fills back to the device (release_block).
 void CachingAllocator::giveBack(FreeBlock block) {
   poolOf(segments_.at(block.address)).erase(block);
   blocks_.erase(block.address);
@@ -214,8 +216,8 @@ void CachingAllocator::giveBackWhole(Pool& pool) {
   }
 }
 
-/// Gives back blocks too large to split, enough for the request and no more; true when that may suffice
-/// (release_available_cached_blocks).
+/// Gives back cached blocks that are too large to split until they hold enough for the request
+/// (release_available_cached_blocks). Returns true when they do.
 bool CachingAllocator::giveBackOversized(Pool& pool, int64_t rounded, int64_t stream) {
   if (options_.maxSplitBytes == kUnlimited) return false;
   const int64_t wanted = std::max(rounded, options_.maxSplitBytes);

@@ -2,14 +2,16 @@
 
 namespace moeblaze {
 
-void addAllocator(CLI::App& command, std::string& allocator) {
+void AllocatorOption::addTo(CLI::App& command) {
   command
-      .add_option("--allocator", allocator,
+      .add_option("--allocator", name,
                   "Who serves the planned buffers: exact (their sum), pytorch (its caching allocator) or pool "
                   "(cudaMallocAsync); the last two add allocated, reserved and fragmentation")
       ->capture_default_str()
       ->type_name("NAME");
 }
+
+AllocatorModel AllocatorOption::model() const { return parseAllocatorModel(name, "--allocator"); }
 
 void addAllocatorFigures(Record& record, const Simulation& simulation, AllocatorModel model) {
   if (model == AllocatorModel::exact) return;

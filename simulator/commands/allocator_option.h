@@ -9,13 +9,19 @@
 
 namespace moeblaze {
 
-/// Adds --allocator; what it holds is for parseAllocatorModel.
-void addAllocator(CLI::App& command, std::string& allocator);
+/// The allocator that is taken to serve the planned buffers.
+struct AllocatorOption {
+  void addTo(CLI::App& command);
+  /// Throws InputError when there is no such allocator.
+  AllocatorModel model() const;
 
-/// Adds to the record of a simulation what `model` makes of its planned buffers, each a request, external buffers
-/// apart: allocator, and in bytes allocated_peak_bytes, reserved_peak_bytes and fragmentation_bytes (reserved but not
-/// allocated when reserved is first at its most). The device is taken to be large enough. Adds nothing for exact, whose
-/// peak is peak_bytes.
+  std::string name = "exact";
+};
+
+/// Adds to the record of a simulation what an allocator needs for its planned buffers without the external ones, each
+/// buffer being one request: allocator, allocated_peak_bytes, reserved_peak_bytes, and fragmentation_bytes, which is
+/// what was reserved but not allocated when reserved first reached its peak. The device is taken to be large enough.
+/// Adds nothing for AllocatorModel::exact, whose peak is peak_bytes.
 void addAllocatorFigures(Record& record, const Simulation& simulation, AllocatorModel model);
 
 }  // namespace moeblaze

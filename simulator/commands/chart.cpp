@@ -11,7 +11,7 @@
 namespace moeblaze {
 namespace {
 
-/// Most bytes alive in each of `columns` equal slices of [0, endNs).
+/// The most bytes alive within each of `columns` equal slices of [0, endNs).
 std::vector<int64_t> columnMaxima(const MemoryCurve& curve, int64_t endNs, int columns) {
   std::vector<int64_t> maxima(columns, 0);
   const auto columnOf = [&](int64_t timeNs) {
@@ -28,6 +28,7 @@ std::vector<int64_t> columnMaxima(const MemoryCurve& curve, int64_t endNs, int c
   return maxima;
 }
 
+/// Two lines: the axis, with a mark at `boundaryNs`, and its labels.
 std::string axis(int64_t endNs, int64_t boundaryNs, int columns, size_t margin) {
   const double fraction = static_cast<double>(boundaryNs) / static_cast<double>(std::max<int64_t>(endNs, 1));
   const int boundary = std::clamp(static_cast<int>(fraction * columns), 1, columns - 1);

@@ -6,13 +6,15 @@
 
 namespace moeblaze {
 
+/// Size of a chart in character cells, without axes and labels.
 struct ChartSize {
   int columns = 72;
   int rows = 12;
 };
 
-/// The curve drawn in eighths of a character cell: each column is the most bytes of its slice of [0, endNs), so the
-/// peak is always visible. `boundaryNs` (forward to backward) is marked below the axis.
+/// Draws the curve with a resolution of an eighth of a character cell. Each column shows the most bytes within its
+/// slice of [0, endNs), so the peak is always visible. The axis marks `boundaryNs`, where forward ends and backward
+/// begins.
 std::string drawMemoryCurve(const MemoryCurve& curve, int64_t endNs, int64_t boundaryNs, ChartSize size = {});
 
 }  // namespace moeblaze

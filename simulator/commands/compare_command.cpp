@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <array>
 
 #include "core/base/error.h"
 #include "core/systems/system.h"
@@ -14,14 +14,23 @@ namespace moeblaze {
 namespace {
 
 struct Options {
+  void addTo(CLI::App& command) {
+    input.addTo(command);
+    addSystems(command, systems);
+    command.add_option("--baseline", baseline, "What ratios compare with (default: megablocks, else the first)")
+        ->type_name("SYSTEM");
+    allocator.addTo(command);
+    output.addTo(command);
+  }
+
   InputOptions input;
-  OutputOptions output;
   std::string systems = "all";
   std::string baseline;
-  std::string allocator = "exact";
+  AllocatorOption allocator;
+  OutputOptions output;
 };
 
-/// What a row is compared and marked by.
+/// A figure by which systems are compared; the best of each is marked.
 struct Measure {
   const char* key;
   const char* header;
@@ -30,6 +39,7 @@ struct Measure {
 constexpr std::array kMeasures{Measure{"saved_bytes", "saved", Unit::bytes}, Measure{"peak_bytes", "peak", Unit::bytes},
                                Measure{"step_ms", "step ms", Unit::milliseconds}};
 
+/// The measure's key without its unit.
 std::string stem(const Measure& measure) {
   const std::string key = measure.key;
   return key.substr(0, key.rfind('_'));
@@ -37,7 +47,7 @@ std::string stem(const Measure& measure) {
 
 std::vector<Record> compareRecords(const Options& options, const Inputs& inputs, std::string& baselineText) {
   const std::vector<System> chosen = parseSystems(options.systems);
-  const AllocatorModel allocator = parseAllocatorModel(options.allocator, "--allocator");
+  const AllocatorModel allocator = options.allocator.model();
   const auto record = [&](const System& system) {
     const Simulation s =
         simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
@@ -113,16 +123,7 @@ void run(const Options& options, std::ostream& out) {
 }  // namespace
 
 CommandBody addCompare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("compare", "Systems side by side: a row each, best marked, ratios to a baseline");
-  options->input.addTo(*command);
-  addSystems(*command, options->systems);
-  command->add_option("--baseline", options->baseline, "What ratios compare with (default: megablocks, else the first)")
-      ->type_name("SYSTEM");
-  addAllocator(*command, options->allocator);
-  options->output.addTo(*command);
-  return [options](std::ostream& out) { run(*options, out); };
+  return addCommand(app, "compare", "Systems side by side: a row each, best marked, ratios to a baseline", run);
 }
 
 }  // namespace moeblaze

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "core/base/error.h"
 #include "core/systems/system.h"
@@ -12,10 +11,11 @@
 namespace moeblaze {
 namespace {
 
+/// What the command prints of one kind of thing.
 struct Listing {
   std::vector<Record> rows;
   std::vector<Column> columns;
-  std::string notes{};  ///< below the table
+  std::string notes{};  ///< printed below the table
 };
 
 Listing listConfigs() {
@@ -93,8 +93,13 @@ Listing listGpus() {
 constexpr std::array<std::string_view, 3> kThings{"configs", "systems", "gpus"};
 
 struct Options {
-  OutputOptions output;
+  void addTo(CLI::App& command) {
+    command.add_option("what", what, "configs, systems or gpus")->required()->type_name("WHAT");
+    output.addTo(command);
+  }
+
   std::string what;
+  OutputOptions output;
 };
 
 void run(const Options& options, std::ostream& out) {
@@ -115,11 +120,7 @@ void run(const Options& options, std::ostream& out) {
 }  // namespace
 
 CommandBody addList(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("list", "What is built in: configs, systems or gpus");
-  command->add_option("what", options->what, "configs, systems or gpus")->required()->type_name("WHAT");
-  options->output.addTo(*command);
-  return [options](std::ostream& out) { run(*options, out); };
+  return addCommand(app, "list", "What is built in: configs, systems or gpus", run);
 }
 
 }  // namespace moeblaze

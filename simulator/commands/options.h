@@ -8,7 +8,7 @@
 
 namespace moeblaze {
 
-/// What is simulated, on what.
+/// The layer that is simulated, and the machine.
 struct InputOptions {
   void addTo(CLI::App& command);
 
@@ -17,10 +17,11 @@ struct InputOptions {
   bool withRouter = false;
 };
 
-/// The options' meaning, loaded and checked.
+/// What InputOptions stand for, loaded and validated.
 struct Inputs {
+  /// Throws InputError.
   explicit Inputs(const InputOptions& options);
-  /// Two lines that say what is simulated: layer, routing, machine.
+  /// Two lines of text about the layer, its routing and the machine.
   std::string describe() const;
 
   ConfigSource source;
@@ -28,7 +29,7 @@ struct Inputs {
   Machine machine;
 };
 
-/// Adds --gpu alone.
+/// Adds --gpu, whose value loadMachine() reads.
 void addGpu(CLI::App& command, std::string& gpu);
 
 }  // namespace moeblaze

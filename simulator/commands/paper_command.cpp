@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <memory>
 
 #include "core/systems/system.h"
 #include "simulator/commands/commands.h"
@@ -23,7 +22,7 @@ constexpr std::array<const char*, 9> kPaperSystems{"moeblaze-paper:preactivation
                                                    "momoe:save=100",
                                                    "torch"};
 
-/// A figure the paper prints for saved activations (arXiv 2601.05296, §5), and why ours differs.
+/// Saved activations as the paper prints them (arXiv 2601.05296, §5), and why this toolkit gets another figure.
 struct PrintedFigure {
   const char* config;
   Activation activation;
@@ -126,8 +125,13 @@ std::string table(const std::vector<Record>& records, const Machine& machine, bo
 }
 
 struct Options {
-  OutputOptions output;
+  void addTo(CLI::App& command) {
+    addGpu(command, gpu);
+    output.addTo(command);
+  }
+
   std::string gpu = "h200";
+  OutputOptions output;
 };
 
 void run(const Options& options, std::ostream& out) {
@@ -140,12 +144,7 @@ void run(const Options& options, std::ostream& out) {
 }  // namespace
 
 CommandBody addPaper(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("paper", "The paper's seven shapes: ours beside its printed figures and measured peers");
-  addGpu(*command, options->gpu);
-  options->output.addTo(*command);
-  return [options](std::ostream& out) { run(*options, out); };
+  return addCommand(app, "paper", "The paper's seven shapes: ours beside its printed figures and measured peers", run);
 }
 
 }  // namespace moeblaze

@@ -10,7 +10,7 @@
 namespace moeblaze {
 namespace {
 
-/// The measurement's names of the systems.
+/// The system that the measurement calls `measured`.
 std::string systemOf(const std::string& measured) {
   if (measured == "megablocks-grouped") return "megablocks";
   if (measured == "torch-grouped_mm") return "torch";

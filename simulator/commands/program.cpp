@@ -13,7 +13,7 @@ int runSimulator(int argc, const char* const* argv, std::ostream& out, std::ostr
   addVersion(app);
   const std::array bodies{addSimulate(app), addCompare(app), addPaper(app), addList(app)};
   return runProgram(app, argc, argv, out, err, [&] {
-    // Commands were added in this order, and exactly one was chosen.
+    // The subcommands are in the order in which they were added, as the bodies are, and the user chose exactly one.
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
     for (size_t i = 0; i < bodies.size(); ++i)
       if (commands[i]->parsed()) bodies[i](out);

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <memory>
+#include <tuple>
 
 #include "core/systems/system.h"
 #include "simulator/commands/allocator_option.h"
@@ -14,11 +14,21 @@ namespace moeblaze {
 namespace {
 
 struct Options {
+  void addTo(CLI::App& command) {
+    input.addTo(command);
+    command.add_option("--system", system, "System, parameters after colons: momoe:save=100 (see: list systems)")
+        ->capture_default_str()
+        ->type_name("SYSTEM");
+    allocator.addTo(command);
+    command.add_option("--trace", trace, "Also write the planned timeline there (.mbtrace)")->type_name("FILE");
+    output.addTo(command);
+  }
+
   InputOptions input;
-  OutputOptions output;
   std::string system = "moeblaze";
-  std::string allocator = "exact";
+  AllocatorOption allocator;
   std::string trace;
+  OutputOptions output;
 };
 
 std::string heading(const std::string& text, bool markdown) {
@@ -124,7 +134,7 @@ std::string curve(const Simulation& s, bool markdown) {
 
 void run(const Options& options, std::ostream& out) {
   const System system = System::parse(options.system);
-  const AllocatorModel allocator = parseAllocatorModel(options.allocator, "--allocator");
+  const AllocatorModel allocator = options.allocator.model();
   const Inputs inputs(options.input);
   const Simulation s =
       simulate(inputs.source.layer, inputs.routing, system, inputs.machine, {options.input.withRouter});
@@ -141,18 +151,7 @@ void run(const Options& options, std::ostream& out) {
 }  // namespace
 
 CommandBody addSimulate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("simulate", "One system's layer: figures, memory curve, peak by buffer, every Step");
-  options->input.addTo(*command);
-  command
-      ->add_option("--system", options->system, "System, parameters after colons: momoe:save=100 (see: list systems)")
-      ->capture_default_str()
-      ->type_name("SYSTEM");
-  addAllocator(*command, options->allocator);
-  command->add_option("--trace", options->trace, "Also write the planned timeline there (.mbtrace)")->type_name("FILE");
-  options->output.addTo(*command);
-  return [options](std::ostream& out) { run(*options, out); };
+  return addCommand(app, "simulate", "One system's layer: figures, memory curve, peak by buffer, every Step", run);
 }
 
 }  // namespace moeblaze

@@ -6,12 +6,12 @@
 namespace moeblaze {
 namespace {
 
-/// Rows of an output tile, and depth of a reduction block, that a partly filled expert still pays for.
+// An expert pays for whole tiles: the rows of an output tile, and the depth of a block of the reduction.
 constexpr int64_t kTileRows = 128;
 constexpr int64_t kReductionBlock = 64;
 
-/// Speed of a family's products relative to the machine's curve. Triton: fitted to ScatterMoE and MoMoE on the H200.
-/// Fused: a grouped product whose gather and epilogue cost 5 %, until measured.
+/// Speed of a family's products relative to the machine's curve. The figure for Triton is fitted to ScatterMoE and
+/// MoMoE on an H200. The one for fused kernels is an assumption: a grouped product whose gather and epilogue cost 5 %.
 double relativeSpeed(KernelFamily family) {
   switch (family) {
     case KernelFamily::library:
@@ -24,8 +24,8 @@ double relativeSpeed(KernelFamily family) {
   return 1.0;
 }
 
-/// What a Step that only moves memory reaches of a large copy's bandwidth, measured on an H200 in PyTorch 2.11's
-/// kernels (rows of 512 to 4096 bf16). Atomic adds and a broadcast gate run far below it.
+/// The fraction of a large copy's bandwidth that an Op reaches when it only moves memory, as measured on an H200 with
+/// PyTorch 2.11's kernels and rows of 512 to 4096 bf16. Atomic adds and multiplying by a broadcast gate are far slower.
 double relativeBandwidth(Op op) {
   switch (op) {
     case Op::activation:
@@ -47,12 +47,13 @@ double relativeBandwidth(Op op) {
   }
 }
 
-/// How long the device idles at a stall, until an eager host has launched ahead again; measured likewise.
+/// How long the GPU idles at a host stall, until the host has launched enough kernels ahead again; measured likewise.
 constexpr int64_t kHostStallNs = 400'000;
 
+/// A product with each expert padded to whole tiles.
 struct PaddedProduct {
   double flops = 0;
-  double size = 0;  ///< harmonic mean of the extents, of the mean expert
+  double size = 0;  ///< as EfficiencyPoint::size, for an expert of mean size
 };
 
 double harmonicMean(double m, double n, double k) { return 3.0 / (1.0 / m + 1.0 / n + 1.0 / k); }

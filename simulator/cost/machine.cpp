@@ -14,9 +14,9 @@
 namespace moeblaze {
 namespace {
 
-/// Grouped products of torch._grouped_mm on 18 shapes, H200, bf16: profiled kernel by kernel they reach 0.40 to 0.79 of
-/// the peak where arithmetic bounds them, and in a sustained training step some 8 % less. Below size 800 memory bounds
-/// them, and the points are lower bounds.
+/// Measured with torch._grouped_mm on an H200: 18 shapes in bf16. Profiled one kernel at a time, products that are
+/// bound by arithmetic reach 0.40 to 0.79 of the peak; within a sustained training step they reach some 8 % less.
+/// Products of a size below 800 are bound by memory, so the points there are lower bounds.
 const std::vector<EfficiencyPoint> kHopperCurve{{64, 0.12},   {180, 0.28},  {350, 0.50}, {800, 0.58},
                                                 {1200, 0.60}, {2000, 0.64}, {4096, 0.67}};
 
@@ -33,8 +33,8 @@ Machine make(std::string name, int64_t memoryMiB, double terabytesPerS, double b
 }  // namespace
 
 const std::vector<Machine>& namedMachines() {
-  // Memory as nvidia-smi reports it. Bandwidth: 0.89 of the data sheet, as measured on the h200 (4.28 of 4.8 TB/s).
-  // fp32 products run as TF32.
+  // Memory is what nvidia-smi reports. Bandwidth is 0.89 of the data sheet's, as measured on an H200 (4.28 of 4.8
+  // TB/s). The figure for fp32 is that of TF32, which such products use.
   static const std::vector<Machine> kMachines{
       make("a100", 81920, 1.81, 312, 156, 19.5),
       make("h100", 81559, 2.98, 989, 494, 67),
@@ -54,7 +54,7 @@ double Machine::efficiencyAt(double size) const {
   const auto above = std::find_if(gemmEfficiency.begin(), gemmEfficiency.end(),
                                   [&](const EfficiencyPoint& point) { return point.size >= size; });
   if (above == gemmEfficiency.begin()) {
-    // Below the curve a product is as slow as its smallest extent is thin.
+    // Below the first point efficiency falls in proportion to the size.
     return above->fraction * size / above->size;
   }
   if (above == gemmEfficiency.end()) return gemmEfficiency.back().fraction;
@@ -69,9 +69,9 @@ std::vector<EfficiencyPoint> readCurve(const JsonReader& reader) {
   constexpr std::string_view kKey = "gemm_efficiency";
   constexpr const char* kForm =
       "must be an array of [size, fraction] pairs, sizes ascending from above 0, fractions in (0, 1]";
-  constexpr size_t kMostPoints = 1000;
+  constexpr size_t kMaxPoints = 1000;
   const nlohmann::json& points = reader.at(kKey);
-  if (!points.is_array() || points.empty() || points.size() > kMostPoints) reader.fail(kKey, kForm);
+  if (!points.is_array() || points.empty() || points.size() > kMaxPoints) reader.fail(kKey, kForm);
   std::vector<EfficiencyPoint> curve;
   for (const nlohmann::json& point : points) {
     if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number())

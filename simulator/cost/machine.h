@@ -9,33 +9,35 @@
 
 namespace moeblaze {
 
-/// A point of a machine's GEMM efficiency curve. The size of a product [m,k]·[k,n] is the harmonic mean of m, n and k,
-/// which is 1.5 times its FLOPs per element moved: a cube of 8192³ has size 8192, a thin product little more than three
-/// times its smallest extent.
+/// A point of a machine's curve of GEMM efficiency over size. The size of a product [m, k]·[k, n] is the harmonic mean
+/// of m, n and k, which is 1.5 times its FLOPs per element moved. A product of three extents of 8192 has size 8192; a
+/// thin one has little more than three times its smallest extent.
 struct EfficiencyPoint {
   double size = 0;
   double fraction = 0;  ///< of the peak FLOP/s, in (0, 1]
 };
 
-/// A GPU as the cost model sees it: sustained figures, not data-sheet ones, where they were measured.
+/// A GPU as the cost model sees it. Where figures were measured they are what the GPU sustains, not its data sheet's.
 struct Machine {
   std::string name;
   int64_t memoryBytes = 0;
-  double bandwidthBytesPerS = 0;                    ///< what a large copy sustains
-  std::vector<std::pair<DType, double>> peakFlops;  ///< dense tensor-core FLOP/s
-  int64_t launchNs = 0;                             ///< a kernel's start and tail
-  std::vector<EfficiencyPoint> gemmEfficiency;      ///< by ascending size; log-interpolated, flat outside
+  double bandwidthBytesPerS = 0;                    ///< sustained by a large copy, bytes read and written added
+  std::vector<std::pair<DType, double>> peakFlops;  ///< FLOP/s of the tensor cores without sparsity
+  int64_t launchNs = 0;                             ///< what a kernel's launch and end add to its time
+  std::vector<EfficiencyPoint> gemmEfficiency;      ///< ascending by size; see efficiencyAt()
 
-  /// FLOP/s of `dtype`; throws InputError when the machine has no figure for it.
+  /// Peak FLOP/s in `dtype`. Throws InputError when the machine has no figure for it.
   double flopsOf(DType dtype) const;
-  /// Fraction of the peak a product of this size reaches.
+  /// The fraction of the peak that a product of this size reaches. Between points the curve is linear in the logarithm
+  /// of the size; below the first it falls in proportion to the size, above the last it is constant.
   double efficiencyAt(double size) const;
 };
 
-/// Built-in machines: a100, h100, h200, b200. Only h200's curve was measured; the others borrow it.
+/// The built-in machines: a100, h100, h200 and b200. All use the efficiency curve that was measured on an h200.
 const std::vector<Machine>& namedMachines();
 
-/// A built-in name (any case) or a JSON file with the design's keys. Throws InputError, with the nearest name.
+/// The machine that `text` names: a built-in one (in any case) or a JSON file. Throws InputError, which gives the
+/// nearest name.
 Machine loadMachine(const std::string& text);
 
 }  // namespace moeblaze

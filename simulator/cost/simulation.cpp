@@ -10,9 +10,7 @@ Simulation simulate(const MoeConfig& config, const Routing& routing, const Syste
   result.plan = buildPlan(config, routing, system, options);
   result.machine = machine;
   result.memory = memoryFigures(result.plan);
-  const PlanOptions other{.withRouter = !options.withRouter};
-  const int64_t savedOther = memoryFigures(buildPlan(config, routing, system, other)).saved;
-  result.routerBytes = std::abs(result.memory.saved - savedOther);
+  result.routerBytes = routerSavedBytes(result.plan);
   result.weightBytes = weightBytes(result.plan);
   result.stepNs = stepTimes(result.plan, machine);
   for (size_t i = 0; i < result.stepNs.size(); ++i) {

@@ -21,19 +21,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-MoeConfig smallConfig() {
-  MoeConfig config;
-  config.dModel = 64;
-  config.dFf = 256;
-  config.experts = 8;
-  config.topK = 2;
-  config.tokens = 128;
-  return config;
-}
+MoeConfig smallConfig() { return {.dModel = 64, .dFf = 256, .experts = 8, .topK = 2, .tokens = 128}; }
 
 constexpr std::string_view kMinimal = R"({"d_model":64,"d_ff":256,"experts":8,"top_k":2,"tokens":128})";
 
-/// The minimal file with `extra` ("\"key\": value, ...") after its keys; a key given again replaces the first.
+/// The minimal file with `extra` ("\"key\": value, ...") after its keys. A key that is given again replaces the first.
 std::string withKeys(std::string_view extra) {
   return fmt::format("{}, {}}}", kMinimal.substr(0, kMinimal.size() - 1), extra);
 }

@@ -14,8 +14,9 @@ using testing::IsEmpty;
 
 MoeConfig tinyConfig() { return {.name = "tiny", .dModel = 4, .dFf = 8, .experts = 2, .topK = 1, .tokens = 16}; }
 
-/// x → keep → (scratch) → y; backward reads keep through an in-place alias. Bytes: keep 64, temp 32, scratch 16, y 8,
-/// dx 8.
+/// A Plan of five Steps. Forward computes `keep` and `temp` from `x`, and `y` from `temp` with the help of `scratch`.
+/// Backward overwrites `keep` through an alias and computes `dx` from that. In bytes keep has 64, temp 32, scratch 16,
+/// y and dx 8.
 struct TinyPlan {
   TinyPlan() : builder(config, Routing::balanced(config), "tiny", {}) {
     x = builder.external("x", Role::input, DType::uint8, Layout::flat, {100});
@@ -97,7 +98,7 @@ TEST(Plan, TrafficCountsOperandsAndRows) {
 
 TEST(CheckPlan, SoundPlanHasNoProblems) { EXPECT_THAT(checkPlan(TinyPlan().finish()), IsEmpty()); }
 
-/// checkPlan must name `problem` once `damage` is done to a sound Plan.
+/// Expects checkPlan to name `problem` after `damage` is done to a sound Plan.
 void expectProblem(const std::function<void(Plan&, TinyPlan&)>& damage, const std::string& problem) {
   TinyPlan tiny;
   Plan plan = tiny.finish();
@@ -125,6 +126,10 @@ TEST(CheckPlan, WeightWritten) {
 TEST(CheckPlan, GradientNeverWritten) {
   expectProblem([](Plan& plan, TinyPlan& t) { plan.operands[plan.steps[3].writesBegin].id = t.temp; },
                 "gradient dx is never");
+}
+TEST(CheckPlan, TwoBuffersOfOneName) {
+  expectProblem([](Plan& plan, TinyPlan& t) { plan.buffers[index(t.scratch)].name = "temp"; },
+                "buffer temp is not the only one of its name");
 }
 TEST(CheckPlan, AliasLargerThanItsBase) {
   expectProblem(

@@ -25,15 +25,10 @@ using testing::HasSubstr;
 const std::string kSample = MOEBLAZE_SAMPLES "/routing_mixtral_tiny_ids.npy";
 
 MoeConfig shapeOf(int64_t tokens, int64_t experts, int64_t topK) {
-  MoeConfig config;
-  config.dModel = config.dFf = 8;
-  config.tokens = tokens;
-  config.experts = experts;
-  config.topK = topK;
-  return config;
+  return {.dModel = 8, .dFf = 8, .experts = experts, .topK = topK, .tokens = tokens};
 }
 
-/// What every routing promises: ids in range, distinct within a token, counts that agree with them.
+/// Checks what every routing promises: ids are in range and distinct within a token, and the counts agree with them.
 void expectConsistent(const Routing& routing, const MoeConfig& config) {
   ASSERT_EQ(std::ssize(routing.tokensPerExpert()), config.experts);
   std::vector<int64_t> counts(config.experts);
@@ -122,7 +117,7 @@ TEST(ZipfRouting, RefusesOtherAlphas) {
 }
 
 TEST(SharesRouting, DrawsProportionallyToWhatIsLeft) {
-  // Worked by hand: an expert's chance to be first, plus second after each other one.
+  // Worked out by hand: the chance of an expert to be drawn first, and to be drawn second after each of the others.
   const Routing routing = Routing::fromShares(shapeOf(100'000, 3, 2), std::vector{0.1, 0.6, 0.3}, "hand");
   EXPECT_NEAR(static_cast<double>(routing.tokensPerExpert()[0]), 29'286, 750);
   EXPECT_NEAR(static_cast<double>(routing.tokensPerExpert()[1]), 92'381, 750);
@@ -130,7 +125,7 @@ TEST(SharesRouting, DrawsProportionallyToWhatIsLeft) {
 }
 
 TEST(SharesRouting, KeepsTinySharesApart) {
-  // After the first choice the rest must be drawn by their own ratio, however small beside the first.
+  // Once the first expert is chosen, the others must be drawn by their ratio, however small their shares are.
   const Routing routing = Routing::fromShares(shapeOf(30'000, 3, 2), std::vector{1e30, 2e-30, 1e-30}, "steep");
   EXPECT_EQ(routing.tokensPerExpert()[0], 30'000);
   EXPECT_NEAR(static_cast<double>(routing.tokensPerExpert()[1]), 20'000, 500);
@@ -180,7 +175,7 @@ TEST(TableRouting, RefusesWrongTables) {
 TEST(FileRouting, ReadsTheSample) {
   const MoeConfig config = shapeOf(16384, 16, 2);
   const NpyArray array = readNpy(kSample);
-  constexpr std::array kImbalance{4.2686, 5.2266, 5.4351, 4.9575, 3.5225, 4.9868};  // by NumPy's bincount
+  constexpr std::array kImbalance{4.2686, 5.2266, 5.4351, 4.9575, 3.5225, 4.9868};  // computed with NumPy's bincount
   for (int64_t layer = 0; layer < 6; ++layer) {
     const std::string text = kSample + ":" + std::to_string(layer);
     const Routing routing = parseRouting(text, config);
@@ -247,7 +242,7 @@ std::vector<double> sharesOf(const Routing& routing, int64_t tokens) {
 }
 
 TEST_F(SmallFile, GivesSharesLargestFirst) {
-  // Ids 0, 3, 3, 1, 2, 3: shares 1/2, 1/6, 1/6, 1/6 once sorted.
+  // The ids 0, 3, 3, 1, 2, 3 have the sorted shares 1/2, 1/6, 1/6, 1/6.
   constexpr int64_t kTokens = 60'000;
   const auto sharesFor = [&](int64_t experts) {
     const Routing routing = parseRouting("shares:" + flat_, shapeOf(kTokens, experts, 1));
@@ -258,7 +253,7 @@ TEST_F(SmallFile, GivesSharesLargestFirst) {
   EXPECT_THAT(sharesFor(4), ElementsAre(DoubleNear(1 / 2.0, .01), DoubleNear(1 / 6.0, .01), DoubleNear(1 / 6.0, .01),
                                         DoubleNear(1 / 6.0, .01)));
   EXPECT_THAT(sharesFor(2), ElementsAre(DoubleNear(2 / 3.0, .01), DoubleNear(1 / 3.0, .01)));
-  // Thirds: the first holds the first quarter and a third of the second.
+  // The first of three experts gets the first share and a third of the second.
   EXPECT_THAT(sharesFor(3), ElementsAre(DoubleNear(5 / 9.0, .01), DoubleNear(2 / 9.0, .01), DoubleNear(2 / 9.0, .01)));
   const std::vector<double> split = sharesFor(8);
   EXPECT_NEAR(split[0], 1 / 4.0, .01);
@@ -288,6 +283,25 @@ TEST(FileRouting, SharesKeepTheSamplesSkewForAnyConfig) {
     const MoeConfig wide = shapeOf(1'000, 128, 8);
     expectConsistent(parseRouting("shares:" + file, wide), wide);
   }
+}
+
+TEST(RoutingMismatch, IsEmptyWhenIdsAgreeWithTheCounts) {
+  const MoeConfig config = shapeOf(3, 4, 2);
+  const std::vector<int32_t> ids{0, 3, 3, 1, 2, 3};
+  const Routing routing = Routing::fromTable(config, ids, "table");
+  EXPECT_EQ(routingMismatch(routing.tokensPerExpert(), ids), "");
+  EXPECT_EQ(routingMismatch(std::vector<int64_t>{}, std::vector<int32_t>{}), "");
+}
+
+TEST(RoutingMismatch, NamesTheExpertAndBothCounts) {
+  const std::vector<int64_t> counts{1, 1, 1, 3};
+  EXPECT_EQ(routingMismatch(counts, std::vector<int32_t>{0, 3, 3, 1, 2, 2}),
+            "expert 2 has 2 tokens in the table of ids, 1 in the Plan");
+  EXPECT_EQ(routingMismatch(counts, std::vector<int32_t>{0, 3, 3, 1, 2}),
+            "expert 3 has 2 tokens in the table of ids, 3 in the Plan");
+  EXPECT_EQ(routingMismatch(counts, std::vector<int32_t>{0, 3, 4, 1, 2, 3}),
+            "slot 2 has expert 4, the Plan has experts 0 to 3");
+  EXPECT_EQ(routingMismatch(counts, std::vector<int32_t>{-1}), "slot 0 has expert -1, the Plan has experts 0 to 3");
 }
 
 TEST(ParseRouting, SuggestsTheNearestWord) {

@@ -1,10 +1,11 @@
-// Properties of every system's Plan, and the saved-byte formulas each peer's code gives.
+// Properties of every system's Plan, and the formulas for saved bytes that the peers' code gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/plan/buffer_names.h"
 #include "core/systems/system.h"
 
 namespace moeblaze {
@@ -76,7 +77,8 @@ TEST_P(EverySystem, ProducesEveryGradient) {
   }
 }
 
-// Forward is 2·R·d·h a projection and backward twice that; what is more is recomputed.
+// Each of the three products takes 2·R·d·h FLOPs in forward and twice that in backward. What goes beyond is
+// recomputation.
 TEST_P(EverySystem, ArithmeticIsTheLayersOwn) {
   for (const MoeConfig& config : shapes()) {
     const Plan plan = planOf(config, GetParam());
@@ -111,14 +113,24 @@ TEST_P(EverySystem, RouterIsExcludedUnlessAsked) {
   const MoeConfig config = shapes()[3];
   for (const Buffer& buffer : planOf(config, GetParam()).buffers) EXPECT_FALSE(buffer.router) << buffer.name;
   const Plan plan = planOf(config, GetParam(), {.withRouter = true});
-  const auto scores =
-      std::find_if(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) { return b.name == "scores"; });
+  const auto scores = std::ranges::find(plan.buffers, buffer_names::kRouterScores, &Buffer::name);
   ASSERT_NE(scores, plan.buffers.end());
   EXPECT_EQ(scores->role, Role::saved);
   EXPECT_EQ(scores->bytes, 4 * config.tokens * config.experts);
 }
 
-// --- Ours, to the byte ---
+TEST_P(EverySystem, RouterSavesTheSameWhetherPlannedOrNot) {
+  for (MoeConfig config : shapes())
+    for (Router router : kRouters) {
+      config.router = router;
+      const Plan without = planOf(config, GetParam()), with = planOf(config, GetParam(), {.withRouter = true});
+      const int64_t difference = memoryFigures(with).saved - memoryFigures(without).saved;
+      EXPECT_EQ(routerSavedBytes(without), difference) << config.name;
+      EXPECT_EQ(routerSavedBytes(with), difference) << config.name;
+    }
+}
+
+// --- The systems of this toolkit, to the byte ---
 
 TEST(Moeblaze, SavesInputProjectionsAndIndicesOnly) {
   for (const MoeConfig& c : shapes()) {
@@ -157,7 +169,7 @@ TEST(Moeblaze, GradientsOfProjectionsOverwriteThem) {
 
 TEST(MoeblazeMin, ChunksLowerThePeakAndChangeNothingElse) {
   MoeConfig config = shapes()[3];
-  config.tokens = 65536;  // enough that rows, not weight gradients, make the peak
+  config.tokens = 65536;  // enough for rows to dominate the peak instead of weight gradients
   const Plan whole = planOf(config, "moeblaze-min");
   int64_t previous = memoryFigures(whole).peak;
   EXPECT_LT(memoryFigures(planOf(config, "moeblaze-min:chunk=16")).peak, previous);
@@ -187,7 +199,7 @@ TEST(MoeblazeMin, ChunkMustFitTheExperts) {
   EXPECT_NO_THROW(planOf(shapes()[0], "moeblaze-min:chunk=5"));
 }
 
-// --- Peers: bytes as read in each system's code, written independently of the Plans ---
+// --- Peers: formulas read from each system's code, independently of the Plans ---
 
 TEST(Peers, SavedBytesFollowTheirCode) {
   for (const MoeConfig& c : shapes()) {
@@ -210,7 +222,7 @@ TEST(Peers, WithoutGateOneProjectionIsKept) {
   EXPECT_EQ(savedBytes(c, "moeblaze"), 2 * c.tokens * d + 2 * n * h + 4 * (4 * n + c.experts + 1));
 }
 
-/// The shape the guide's formulas were cross-checked at, and two others.
+/// The shape of CrossCheckFiguresOfTheGuide, and two others.
 std::vector<MoeConfig> formulaShapes() {
   return {{.name = "cross-check", .dModel = 1024, .dFf = 4096, .experts = 16, .topK = 4, .tokens = 65536},
           {.name = "fine", .dModel = 2048, .dFf = 768, .experts = 128, .topK = 8, .tokens = 4096},
@@ -303,6 +315,16 @@ TEST(Peers, WiderElementsScaleActivations) {
 }
 
 // --- Names and parameters ---
+
+TEST(System, AreListedByRank) {
+  std::vector<std::string_view> names;
+  for (const SystemInfo& info : systems()) names.push_back(info.name);
+  EXPECT_THAT(names, testing::ElementsAre("moeblaze", "moeblaze-paper", "moeblaze-min", "megablocks",
+                                          "megablocks-memopt", "megablocks-sparse", "scattermoe", "momoe", "sonicmoe",
+                                          "megatron", "megatron-moe-act", "torch", "gshard", "custom"));
+  EXPECT_EQ(std::ranges::adjacent_find(systems(), std::ranges::greater_equal{}, &SystemInfo::rank), systems().end())
+      << "ranks are unique";
+}
 
 TEST(System, CanonicalTextNamesEveryParameter) {
   EXPECT_EQ(System::parse("momoe").text(), "momoe:save=0");

@@ -18,17 +18,16 @@ using testing::Pointwise;
 
 /// No two sizes alike, so that a wrong layout or stride shows.
 MoeConfig smallConfig(Activation activation = Activation::swiglu) {
-  MoeConfig config;
-  config.tokens = 5;
-  config.dModel = 4;
-  config.dFf = 3;
-  config.experts = 6;
-  config.topK = 2;
-  config.sharedExperts = 2;
-  config.sharedDFf = 7;
-  config.activation = activation;
-  config.dtype = config.gateDtype = DType::fp64;
-  return config;
+  return {.dModel = 4,
+          .dFf = 3,
+          .experts = 6,
+          .topK = 2,
+          .tokens = 5,
+          .activation = activation,
+          .dtype = DType::fp64,
+          .gateDtype = DType::fp64,
+          .sharedExperts = 2,
+          .sharedDFf = 7};
 }
 
 MoeConfig routerConfig(Router router, bool renormalize) {

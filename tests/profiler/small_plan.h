@@ -11,14 +11,7 @@ namespace moeblaze::profiler {
 
 /// A layer so small that every backend runs it at once.
 inline MoeConfig smallConfig() {
-  MoeConfig config;
-  config.name = "small";
-  config.dModel = 64;
-  config.dFf = 128;
-  config.experts = 4;
-  config.topK = 2;
-  config.tokens = 96;
-  return config;
+  return {.name = "small", .dModel = 64, .dFf = 128, .experts = 4, .topK = 2, .tokens = 96};
 }
 
 /// The Plan of that layer under `system`, and the routing it is made for.

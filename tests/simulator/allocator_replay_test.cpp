@@ -142,7 +142,7 @@ std::vector<Line> recorded() {
   return lines;
 }
 
-/// The recording as an import would give it; the time is the line's number.
+/// The recording as an import would give it. The time of an event is the number of its line.
 Trace recordedTrace() {
   Trace trace;
   trace.tracks = {{"GPU 0", TrackKind::observed}, {"GPU 0 segments", TrackKind::segments}};
@@ -193,7 +193,7 @@ TEST(Recorded, EveryBlockLiesWherePyTorchPutIt) {
   const std::vector<Line> lines = recorded();
   size_t nextSegment = 0;
   std::vector<const Line*> segments;
-  std::unordered_map<uint64_t, std::vector<OlderBlock>> blocks;  // by segment
+  std::unordered_map<uint64_t, std::vector<OlderBlock>> blocks;  // by the address of their segment
   for (const Line& line : lines)
     if (line.action == "segment_alloc") segments.push_back(&line);
   CachingAllocator allocator({.segmentAddress = [&](int64_t, int64_t) { return segments[nextSegment++]->address; }});
@@ -206,7 +206,7 @@ TEST(Recorded, EveryBlockLiesWherePyTorchPutIt) {
     allocator.adoptSegment(segment.address, segment.bytes, segment.stream, inside);
   }
   size_t allocations = 0;
-  for (const Line& line : lines) {  // a block's id is the address it was recorded at
+  for (const Line& line : lines) {  // the id of a block is its recorded address
     if (line.action == "free") allocator.free(line.address);
     if (line.action == "alloc") {
       ASSERT_EQ(allocator.allocate(line.address, line.bytes, line.stream), line.address) << allocations;

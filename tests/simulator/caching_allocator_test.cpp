@@ -201,7 +201,8 @@ TEST(CachingAllocator, GivesBackNoMoreOversizedBlocksThanNeeded) {
 
 TEST(CachingAllocator, StartsFromWhatExists) {
   CachingAllocator allocator({});
-  // 20 MiB from 0x100000: [4.5 gap][3 MiB, and 1 too little for a block][2 MiB][rest].
+  // The first segment has 4.5 MiB free, a block of 3 MiB with 1 MiB that is too little for a block of its own, a block
+  // of 2 MiB, and the rest free.
   const uint64_t at = 0x7f0000000000;
   allocator.adoptSegment(at, 20 * kMiB, 0, {{2, at + 17 * kMiB / 2, 2 * kMiB}, {1, at + 9 * kMiB / 2, 3 * kMiB}});
   allocator.adoptSegment(at + 64 * kMiB, 2 * kMiB, 0, {{3, at + 64 * kMiB + 512, 100}});
@@ -229,7 +230,7 @@ TEST(CachingAllocator, RefusesContradictingOlderSegments) {
   EXPECT_THAT(inputError([&] { allocator.adoptSegment(0x0f00000, 2 * kMiB, 0, {}); }), HasSubstr("0xf00000"));
 }
 
-/// What holds of every state: segments are covered without gaps, free neighbours are joined, sums agree.
+/// Checks what holds in every state: blocks cover segments without gaps, free neighbours are joined, and sums agree.
 void expectSound(const CachingAllocator& allocator) {
   int64_t reserved = 0, allocated = 0;
   uint64_t end = 0;

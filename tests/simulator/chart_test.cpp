@@ -23,7 +23,7 @@ Allocation allocation(int64_t bytes, int64_t from, int64_t to) {
 
 TEST(Chart, ColumnsShowTheirMaximum) {
   Trace trace;
-  // Half for the whole time, twice that for one of 1000 ns inside the third of four columns.
+  // Half of the peak is alive all the time, the other half for one of 1000 ns, which lies in the third of four columns.
   trace.allocations = {allocation(512, 0, 1000), allocation(512, 600, 601)};
   const auto lines = draw(trace, 1000, 500, {.columns = 4, .rows = 2});
   ASSERT_EQ(lines.size(), 4u);

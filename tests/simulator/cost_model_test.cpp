@@ -8,9 +8,10 @@
 namespace moeblaze {
 namespace {
 
-/// 1 GB/s, 1 TFLOP/s, every product at half the peak, 100 ns a launch.
+/// A machine with 1 GB/s, 1 TFLOP/s and 100 ns for a launch, on which every product reaches half the peak.
 Machine toyMachine() { return {"toy", 1000000, 1e9, {{DType::bf16, 1e12}}, 100, {{1, 0.5}, {2, 0.5}}}; }
 
+/// A Plan of one Step for a layer whose tokens go to the given experts.
 struct Toy {
   explicit Toy(std::vector<int32_t> experts)
       : config{.name = "toy", .dModel = 64, .dFf = 32, .experts = 4, .topK = 1, .tokens = std::ssize(experts)},
@@ -49,10 +50,10 @@ TEST(CostModel, HostStallsAreExposed) {
 }
 
 TEST(CostModel, ProductsPayForWholeTilesOfEveryExpert) {
-  Toy toy(std::vector<int32_t>(129, 2));  // one expert, two tiles of 128 rows
+  Toy toy(std::vector<int32_t>(129, 2));  // one expert with two tiles of 128 rows
   toy.builder.step("gemm", Op::groupedGemm).grouped(32, 64);
   EXPECT_EQ(toy.time(), 100 + static_cast<int64_t>(2.0 * 256 * 32 * 64 / 0.5e12 * 1e9));
-  Toy spread({0, 1, 2, 3});  // four experts of one token each: four tiles
+  Toy spread({0, 1, 2, 3});  // four experts of one token each take four tiles
   spread.builder.step("gemm", Op::groupedGemm).grouped(32, 64);
   EXPECT_EQ(spread.time(), 100 + static_cast<int64_t>(2.0 * 512 * 32 * 64 / 0.5e12 * 1e9));
 }
@@ -103,7 +104,7 @@ TEST(Simulation, RouterIsReportedApart) {
   const Machine machine = toyMachine();
   const Simulation without = simulate(config, routing, System::parse("moeblaze"), machine);
   const Simulation with = simulate(config, routing, System::parse("moeblaze"), machine, {.withRouter = true});
-  const int64_t own = 4 * 128 * 8 + 4 * 128 * 2;  // scores and ids; x and gates are saved anyway
+  const int64_t own = 4 * 128 * 8 + 4 * 128 * 2;  // of scores and ids; x and gates are saved without the router too
   EXPECT_EQ(without.routerBytes, own);
   EXPECT_EQ(with.routerBytes, own);
   EXPECT_EQ(with.memory.saved, without.memory.saved + own);

@@ -1,4 +1,4 @@
-// Memory snapshots of other people's systems at conf5 beside what their Plans say.
+// Memory snapshots of other people's systems at conf5, compared with the Plans of these systems.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,10 +12,13 @@
 namespace moeblaze {
 namespace {
 
-/// Large allocations that stand alone in the alignment are known one by one:
-/// megablocks-memopt: the measured run's stand-in product has no `out=`, so that two results were made twice;
-/// momoe: two buffers are taken one or two Steps before the kernel that fills them (the Plan's order is of first
-/// writes); torch: scratch of three sorts, planned as one buffer of 4 to 6 MiB each, is several small ones.
+/// A snapshot and the system that models it, with the number of large allocations that only one side has. The reasons
+/// are known:
+/// - megablocks-memopt: the product that stood in for MegaBlocks' own in the measured run has no `out=`, so two results
+///   were made twice.
+/// - momoe: two buffers are allocated one or two Steps before the kernel that fills them, while a Plan's buffers exist
+///   from their first write on.
+/// - torch: the scratch of each of three sorts is one planned buffer of 4 to 6 MiB, but several small allocations.
 struct Peer {
   const char* snapshot;
   const char* system;
@@ -35,14 +38,14 @@ INSTANTIATE_TEST_SUITE_P(Conf5, PeerSnapshot,
                            return name;
                          });
 
-/// The planned trace, one ns a Step: order is all that matters here.
+/// The planned trace with 1 ns for each Step, since only the order matters here.
 Trace planned(const char* system) {
   const MoeConfig config = loadConfig("conf5").layer;
   const Plan plan = buildPlan(config, Routing::balanced(config), System::parse(system));
   return makeTrace(plan, std::vector<int64_t>(plan.steps.size(), 1));
 }
 
-/// The snapshot without what was there before: parameters, x, the output gradient.
+/// The snapshot without what existed before it: parameters, x and the output gradient.
 Trace recorded(const char* snapshot) {
   Trace trace = openTrace(MOEBLAZE_TEST_DATA "/peer_snapshots/conf5_" + std::string(snapshot) + ".pickle");
   std::erase_if(trace.allocations, [](const Allocation& allocation) { return allocation.older; });

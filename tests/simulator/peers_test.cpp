@@ -1,4 +1,4 @@
-// The foreign proof: what five public MoE layers were measured to need on an H200 against their Plans.
+// Proof from outside: what five public MoE libraries were measured to need on an H200 is what their Plans predict.
 #include "simulator/commands/peers.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Peers, AllRowsOfTheMeasurementAreThere) {
 
 TEST(Peers, SavedBytesAreWhatWasMeasured) {
   for (const PeerMeasurement& peer : peerMeasurements())
-    // Rounded to whole MiB, so half a MiB is all that may differ.
+    // The measurement is rounded to whole MiB, so at most half a MiB may differ.
     EXPECT_NEAR(static_cast<double>(simulatePeer(peer).memory.saved) / kMiB, peer.savedMiB, 0.51)
         << peer.config << " " << peer.system;
 }
@@ -63,7 +63,8 @@ TEST(Peers, PredictedTimesAreCloseInTheMedian) {
   EXPECT_LT(backward, 0.10);
 }
 
-/// Rows of tests/data/torch_h200_more_shapes.csv: exact bytes of plain PyTorch (tests/support/measure_torch_layer.py).
+/// A row of tests/data/torch_h200_more_shapes.csv, which has exact bytes of plain PyTorch
+/// (tests/support/measure_torch_layer.py).
 struct TorchRow {
   MoeConfig config;
   int64_t savedBytes = 0, peakBytes = 0;
