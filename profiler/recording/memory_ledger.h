@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/trace/live_by_address.h"
 #include "profiler/cupti/events.h"
 #include "profiler/recording/bounded_writer.h"
 #include "profiler/recording/labels.h"
@@ -77,7 +78,7 @@ class MemoryLedger {
   const RecordingClock& clock_;
   StreamOrder* order_;
   StreamPlacement placement_;
-  std::map<uint64_t, std::shared_ptr<Block>> blocks_;  ///< by address: one space for the host and all GPUs
+  LiveByAddress<std::shared_ptr<Block>> blocks_;  ///< one address space for the host and all GPUs
   std::map<uint64_t, Handle> handles_;
   std::map<uint64_t, uint64_t> mappings_;  ///< address → handle
   std::map<uint64_t, int64_t> freeCalls_;  ///< by address, of known blocks: when; until MemoryEvents tell of them too
