@@ -25,7 +25,6 @@ struct AddressEvent {
 class MemoryLog {
  public:
   void add(const AddressEvent& event) { events_.push_back(event); }
-  size_t size() const { return events_.size(); }
 
   /// Matches frees to allocations by address, and adds the allocations to the trace and the stated totals as counters.
   /// A free without an allocation frees one that is older than the recording. What else existed before, by the first
