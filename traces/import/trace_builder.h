@@ -23,7 +23,7 @@ class TraceBuilder {
  public:
   static constexpr size_t kMaxNameBytes = size_t{16} << 10;  ///< longer names are cut
   static constexpr size_t kMaxImportedTracks = 4096;
-  static constexpr size_t kMaxImportedDevices = 4096;  ///< and the first id that no GPU can have
+  static constexpr size_t kMaxImportedDevices = 4096;  ///< all ids of GPUs are below this too
 
   /// `source` names the file in errors.
   explicit TraceBuilder(std::string_view source) : import_(std::string(source)) {}
@@ -33,7 +33,7 @@ class TraceBuilder {
   /// Adds `count` to the loss `what`.
   void lose(std::string_view what, int64_t count = 1) { import_.lose(what, count); }
 
-  /// Whether a recording may number a GPU so.
+  /// Whether `id` can be the number of a GPU.
   static bool isDevice(std::optional<int64_t> id) { return id && *id >= 0 && *id < int64_t{kMaxImportedDevices}; }
   /// Adds a device, or fills in what was not known of it yet.
   void device(int32_t id, std::string_view name, int64_t memoryBytes);

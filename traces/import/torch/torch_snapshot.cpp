@@ -30,7 +30,7 @@ ValueTree readTree(std::string_view bytes, std::string_view source, const ReadPr
   refuse(source, "is no PyTorch memory snapshot; allowed: a pickle of protocol 2 to 5, or JSON");
 }
 
-/// Pickles, and JSON that begins with what only a snapshot has. A JSON snapshot may also be a list of segments.
+/// Whether a file is a pickle, or JSON with a key that only snapshots have. A JSON snapshot may be a list of segments.
 bool isSnapshot(const FileHead& head) {
   if (head.bytes.starts_with('\x80')) return true;
   if (head.firstMark() != '{' && head.firstMark() != '[') return false;

@@ -27,7 +27,7 @@ struct AllocationRow {
 
 /// The end of an allocation. It repeats the bytes, so that a chunk alone gives its part of the memory curve.
 struct FreeRow {
-  int64_t id = 0;  ///< the allocation's
+  int64_t id = 0;  ///< that of the allocation
   int64_t bytes = 0;
   int64_t freeNs = kNever;  ///< kNever when the free was requested, but is not known to be complete
   int64_t freeRequestedNs = kNever;
