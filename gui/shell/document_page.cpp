@@ -22,7 +22,7 @@ constexpr int kProgressSteps = 1000;
 constexpr qint64 kQuietMs = 5000;
 enum Part { kLoading, kFailed, kReady };
 
-bool isRecording(const std::string& path) { return kindOf(path) == FileKind::mbtrace && !summarize(path).finished; }
+bool isRecording(const std::string& path) { return kindOf(path).name == kMbtrace && !summarize(path).finished; }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "core/base/report.h"
+#include "core/trace/copy_track.h"
 #include "kernels/host/binding.h"
 #include "kernels/host/memory.h"
 #include "kernels/host/step.h"
@@ -63,14 +64,14 @@ class HostRun {
       const BufferId id = static_cast<BufferId>(b);
       memory_.allocate(id);
       if (buffer.role == Role::input) give(id);
-      alive_.emplace_back(id, observed_.size());
-      observed_.push_back({.track = kObserved,
-                           .name = execution_.trace.strings.add(buffer.name),
-                           .role = buffer.role,
-                           .buffer = id,
-                           .bytes = buffer.bytes,
-                           .allocNs = now(),
-                           .step = static_cast<StepId>(i)});
+      alive_.emplace_back(id, observed_.allocations.size());
+      observed_.allocations.push_back({.track = kObserved,
+                                       .name = observed_.strings.add(buffer.name),
+                                       .role = buffer.role,
+                                       .buffer = id,
+                                       .bytes = buffer.bytes,
+                                       .allocNs = now(),
+                                       .step = static_cast<StepId>(i)});
     }
   }
 
@@ -82,7 +83,7 @@ class HostRun {
       const Buffer& buffer = plan_.buffer(id);
       if (buffer.isResult() || buffer.lifetime.last != i) return false;
       memory_.free(id, plan_.steps[i].name);
-      observed_[allocation].freeNs = now();
+      observed_.allocations[allocation].freeNs = now();
       return true;
     });
   }
@@ -109,8 +110,8 @@ class HostRun {
       run(step, std::move(reads), std::move(writes));
     }
     execution_.stepNs.push_back(now() - startNs);
-    spans_.push_back({kObserved, execution_.trace.strings.add(step.name), startNs, execution_.stepNs.back(),
-                      static_cast<StepId>(i)});
+    observed_.spans.push_back(
+        {kObserved, observed_.strings.add(step.name), startNs, execution_.stepNs.back(), static_cast<StepId>(i)});
   }
 
   void run(const Step& step, std::vector<host::Tensor> reads, std::vector<host::Tensor> writes) const {
@@ -138,13 +139,9 @@ class HostRun {
   }
 
   void finishTrace() {
-    const Strings names = std::move(execution_.trace.strings);
     Trace& trace = execution_.trace = makeTrace(plan_, execution_.stepNs);
     trace.tracks.push_back({plan_.system + " on the host", TrackKind::observed});
-    for (Span& span : spans_) span.name = trace.strings.add(names[span.name]);
-    for (Allocation& allocation : observed_) allocation.name = trace.strings.add(names[allocation.name]);
-    trace.spans.insert(trace.spans.end(), spans_.begin(), spans_.end());
-    trace.allocations.insert(trace.allocations.end(), observed_.begin(), observed_.end());
+    copyTrack(observed_, kObserved, trace, kObserved);
   }
 
   static constexpr TrackId kObserved{1};  // makeTrace's planned track is the first
@@ -154,9 +151,8 @@ class HostRun {
   host::Memory memory_;
   Clock::time_point start_;
   Execution execution_;
-  std::vector<std::pair<BufferId, size_t>> alive_;  ///< with their place in observed_
-  std::vector<Allocation> observed_;
-  std::vector<Span> spans_;
+  std::vector<std::pair<BufferId, size_t>> alive_;  ///< with their place in observed_.allocations
+  Trace observed_;                                  ///< the allocations and spans of the run, all on kObserved
 };
 
 }  // namespace

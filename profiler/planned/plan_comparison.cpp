@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/base/median.h"
+#include "core/trace/copy_track.h"
 
 namespace moeblaze::profiler {
 namespace {
@@ -154,20 +155,7 @@ void addPlannedTrack(const Plan& plan, Trace& trace) {
     std::vector<int64_t> stepNs;  // in a Plan's trace, a Step lasts until the next one begins
     for (size_t i = 0; i < starts.size(); ++i)
       stepNs.push_back((i + 1 < starts.size() ? starts[i + 1] : ends[i]) - starts[i]);
-    const Trace once = makeTrace(plan, stepNs);
-    for (Span span : once.spans) {
-      span.track = track;
-      span.name = trace.strings.add(once.strings[span.name]);
-      span.startNs += starts.front();
-      trace.spans.push_back(span);
-    }
-    for (Allocation allocation : once.allocations) {
-      allocation.track = track;
-      allocation.name = trace.strings.add(once.strings[allocation.name]);
-      allocation.allocNs += starts.front();
-      allocation.freeNs = allocation.freeNs == kNever ? ends.back() : allocation.freeNs + starts.front();
-      trace.allocations.push_back(allocation);
-    }
+    copyTrack(makeTrace(plan, stepNs), TrackId{0}, trace, track, starts.front(), ends.back());
   }
 }
 

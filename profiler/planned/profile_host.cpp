@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
+#include "core/trace/copy_track.h"
 #include "kernels/host/executor.h"
 
 namespace moeblaze::profiler {
@@ -10,25 +11,8 @@ namespace {
 /// Appends the observed track of `execution` to `trace`, after everything that is there.
 void append(const Execution& execution, Trace& trace) {
   constexpr TrackId kFrom{1}, kTo{0};  // an execution's tracks: planned, observed
-  int64_t startNs = 0;
-  for (const Span& span : trace.spans) startNs = std::max(startNs, span.startNs + span.durationNs);
-  int64_t endNs = startNs;
-  for (Span span : execution.trace.spans) {
-    if (span.track != kFrom) continue;
-    span.track = kTo;
-    span.name = trace.strings.add(execution.trace.strings[span.name]);
-    span.startNs += startNs;
-    endNs = std::max(endNs, span.startNs + span.durationNs);
-    trace.spans.push_back(span);
-  }
-  for (Allocation allocation : execution.trace.allocations) {
-    if (allocation.track != kFrom) continue;
-    allocation.track = kTo;
-    allocation.name = trace.strings.add(execution.trace.strings[allocation.name]);
-    allocation.allocNs += startNs;
-    allocation.freeNs = allocation.freeNs == kNever ? endNs : allocation.freeNs + startNs;
-    trace.allocations.push_back(allocation);
-  }
+  const int64_t startNs = lastSpanEndNs(trace, kTo);
+  copyTrack(execution.trace, kFrom, trace, kTo, startNs, startNs + lastSpanEndNs(execution.trace, kFrom));
 }
 
 }  // namespace

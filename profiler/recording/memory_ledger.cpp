@@ -78,13 +78,11 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
   block->onDevice = isOnDevice(event.kind);
   block->calledNs = block->allocation.allocNs;
   if (const auto call = freeCalls_.find(event.address); call != freeCalls_.end()) releaseCalled(call);
-  std::shared_ptr<Block>& slot = blocks_[event.address];
-  if (slot != nullptr) {
+  if (const auto before = blocks_.allocate(event.address, block)) {
     replaced_ += !event.isStatic;  // CUPTI does not report that a module is unloaded
-    if (slot->onDevice) count(-slot->allocation.bytes);
-    free(slot, clock_.at(event.timeNs));
+    if ((*before)->onDevice) count(-(*before)->allocation.bytes);
+    free(*before, clock_.at(event.timeNs));
   }
-  slot = block;
   if (block->onDevice) count(event.bytes);
   if (order_ == nullptr || !event.isStreamOrdered || placement_ == StreamPlacement::call) return write(*block);
   order_->addCall({event.context, event.stream}, event.correlation, event.timeNs, [this, block](int64_t timeNs) {
@@ -94,9 +92,9 @@ void MemoryLedger::allocate(const MemoryEvent& event, const std::optional<Label>
 }
 
 void MemoryLedger::release(const MemoryEvent& event) {
-  const auto found = blocks_.find(event.address);
+  const auto freed = blocks_.free(event.address);
   const int64_t nowNs = clock_.at(event.timeNs);
-  if (found == blocks_.end()) {
+  if (!freed) {
     ++unmatched_;
     if (event.bytes <= 0) return;
     // The memory was allocated before the recording began.
@@ -110,8 +108,7 @@ void MemoryLedger::release(const MemoryEvent& event) {
                         .stream = streamOf(event)};
     return free(std::make_shared<Block>(std::move(older)), nowNs);
   }
-  const std::shared_ptr<Block> block = std::move(found->second);
-  blocks_.erase(found);
+  const std::shared_ptr<Block>& block = *freed;
   freeCalls_.erase(event.address);
   if (block->onDevice) count(-block->allocation.bytes);
   block->requestedNs = nowNs;
@@ -179,15 +176,13 @@ void MemoryLedger::letGo(std::map<uint64_t, Handle>::iterator handle, int64_t ti
 void MemoryLedger::add(const FreeCallEvent& event) {
   // When the call returns, the address may belong to a newer allocation already. The call frees only a block that was
   // allocated before the call began.
-  const auto found = blocks_.find(event.address);
-  if (found != blocks_.end() && found->second->calledNs < clock_.at(event.beganNs))
+  const std::shared_ptr<Block>* block = blocks_.find(event.address);
+  if (block && (*block)->calledNs < clock_.at(event.beganNs))
     freeCalls_.try_emplace(event.address, clock_.at(event.endedNs));
 }
 
 void MemoryLedger::releaseCalled(std::map<uint64_t, int64_t>::iterator call) {
-  const auto found = blocks_.find(call->first);
-  const std::shared_ptr<Block> block = std::move(found->second);
-  blocks_.erase(found);
+  const std::shared_ptr<Block> block = *blocks_.free(call->first);
   if (block->onDevice) count(-block->allocation.bytes);
   free(block, call->second);
   freeCalls_.erase(call);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/trace/live_by_address.h"
 #include "profiler/cupti/events.h"
 #include "profiler/recording/bounded_writer.h"
 #include "profiler/recording/labels.h"
@@ -82,7 +83,7 @@ class MemoryLedger {
   StreamOrder* order_;
   StreamPlacement placement_;
   /// The blocks that are alive, by address: the host and all GPUs share one address space.
-  std::map<uint64_t, std::shared_ptr<Block>> blocks_;
+  LiveByAddress<std::shared_ptr<Block>> blocks_;
   std::map<uint64_t, Handle> handles_;
   std::map<uint64_t, uint64_t> mappings_;  ///< address → handle
   /// Address of a live block → when a call freed it. A MemoryEvent may still report that free.

@@ -6,7 +6,7 @@
 #include "traces/export/chrome.h"
 #include "traces/import/kineto/kineto.h"
 
-/// Any bytes as a Kineto trace: only InputError may leave, and what is imported can be used.
+/// Reads the bytes as a Kineto trace and exports what was read. Only InputError may be thrown.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const moeblaze::Trace trace = moeblaze::importKineto({reinterpret_cast<const char*>(data), size}, "fuzz.json");

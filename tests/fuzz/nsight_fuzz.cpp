@@ -10,7 +10,7 @@
 #include "traces/export/chrome.h"
 #include "traces/import/nsight/nsight.h"
 
-/// Any bytes as a Nsight Systems database: only InputError may leave, and what is imported can be used.
+/// Reads the bytes as an Nsight Systems database and exports what was read. Only InputError may be thrown.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::string path = "/dev/shm/nsight_fuzz_" + std::to_string(getpid()) + ".sqlite";
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));

@@ -7,8 +7,8 @@
 #include "traces/export/memory_viz.h"
 #include "traces/import/torch/torch_snapshot.h"
 
-/// Reads the bytes as a PyTorch memory snapshot; what can be read must have curves, and survive being written and read
-/// again. Only InputError may be thrown.
+/// Reads the bytes as a PyTorch memory snapshot. What can be read must have memory curves and survive being written and
+/// read again. Only InputError may be thrown.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace moeblaze;
   Trace trace;
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     importTorchSnapshot(exportMemoryViz(trace), "written again");
   } catch (const InputError&) {
-    // Events in turn may now lie beyond a limit, such as a time past the last that is allowed.
+    // What was written may be beyond a limit: events of one instant are put apart, which can move a time too far.
   }
   return 0;
 }

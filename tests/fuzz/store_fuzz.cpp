@@ -9,15 +9,15 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "traces/store/file/store_file.h"
 #include "traces/store/store.h"
-#include "traces/store/store_file.h"
 
 namespace {
 
 using namespace moeblaze;
 using namespace moeblaze::store;
 
-/// Takes numbers off the input; zeros after its end.
+/// Takes numbers from the input. After its end they are zero.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -53,7 +53,7 @@ size_t rowBytes(const ChunkInfo& chunk) {
   }
 }
 
-/// A file whose tables and checksums are right, but whose chunks are what the input says.
+/// Writes a file whose tables and checksums are right, but whose chunks are what the input says.
 void writeChunks(const std::string& path, Bytes input) {
   StoreFile file(path, path, Mode::whole);
   for (std::string_view text : {"", "text"}) file.insert(Table::strings, text);
@@ -82,9 +82,9 @@ void writeBytes(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
-/// Any bytes as a trace file, or after a C as the chunks of one: only InputError may leave.
+/// Reads the bytes as a trace file, or those after a leading C as the chunks of one. Only InputError may be thrown.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  // SQLite resolves links, so a descriptor without a name cannot be opened by path.
+  // The file needs a name: SQLite resolves links, so it cannot open a descriptor of an unnamed file by its path.
   static const std::string kPath =
       (std::filesystem::temp_directory_path() / ("store_fuzz." + std::to_string(getpid()))).string();
   const std::string_view input(reinterpret_cast<const char*>(bytes), size);

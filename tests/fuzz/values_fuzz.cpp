@@ -19,8 +19,8 @@ void refusesOrReads(F&& read) {
 
 }  // namespace
 
-/// What stands below the importers: values in pickles and JSON, and gzip. Fast, for it builds no trace. Only InputError
-/// may be thrown.
+/// Reads the bytes as what stands below the importers: a pickle, JSON and gzip. This is fast, because it builds no
+/// trace. Only InputError may be thrown.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   refusesOrReads([&] { moeblaze::readPickle(bytes, "fuzz"); });

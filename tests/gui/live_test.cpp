@@ -8,6 +8,7 @@
 #include "gui/live/live_source.h"
 #include "gui/shell/document_page.h"
 #include "tests/gui/shell_traces.h"
+#include "tests/support/recording_file.h"
 #include "tests/support/temp_file.h"
 #include "traces/store/store.h"
 
@@ -16,23 +17,15 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A recording that grows when told to.
-struct Recording {
-  TempFolder folder;
-  std::string path = (folder.path() / "live.mbtrace").string();
-  TraceWriter writer{path};
-  TrackId track = writer.addTrack({"memory", TrackKind::observed, 0});
-  int64_t now = 0;
-
-  void grow(int allocations) {
-    for (int i = 0; i < allocations; ++i) writer.addAllocation({.track = track, .bytes = 100, .allocNs = now += 1000});
-    writer.flush();
-  }
-};
+/// Adds allocations, 1 µs apart, and flushes them.
+void grow(RecordingFile& recording, int allocations) {
+  for (int i = 0; i < allocations; ++i) recording.allocate(100, {}, 1000);
+  recording.writer.flush();
+}
 
 TEST(LiveSource, TellsOfGrowthUntilTheEnd) {
-  Recording recording;
-  recording.grow(3);
+  RecordingFile recording;
+  grow(recording, 3);
   LiveSource source(recording.path);
   std::vector<size_t> sizes;
   QObject::connect(&source, &LiveSource::grew, &source, [&](const std::shared_ptr<const Document>& document) {
@@ -41,7 +34,7 @@ TEST(LiveSource, TellsOfGrowthUntilTheEnd) {
   QSignalSpy finished(&source, &LiveSource::finished);
   source.start();
   EXPECT_TRUE(waitFor([&] { return sizes.size() == 1; }));
-  recording.grow(2);
+  grow(recording, 2);
   EXPECT_TRUE(waitFor([&] { return sizes.size() == 2; }));
   EXPECT_EQ(finished.count(), 0);
   recording.writer.finish();
@@ -67,20 +60,20 @@ TEST(LiveSource, WaitsForAFileThatIsNotThereYet) {
 }
 
 TEST(DocumentPage, FollowsARecordingAtItsRightEnd) {
-  Recording recording;
-  recording.grow(50);
+  RecordingFile recording;
+  grow(recording, 50);
   DocumentPage page(QString::fromStdString(recording.path));
   ASSERT_TRUE(waitFor([&] { return page.document() && page.isLive(); }));
   EXPECT_THAT(page.liveText().toStdString(), HasSubstr("recording"));
   const auto events = [&] { return page.document()->trace().allocations.size(); };
 
-  recording.grow(10);
+  grow(recording, 10);
   ASSERT_TRUE(waitFor([&] { return events() == 60; }));
   EXPECT_EQ(page.state()->view().window, page.document()->bounds()) << "who sees all goes on seeing all";
 
   const int64_t end = page.document()->bounds().endNs;
   page.state()->setWindow({end - 5000, end});
-  recording.grow(10);
+  grow(recording, 10);
   ASSERT_TRUE(waitFor([&] { return events() == 70; }));
   EXPECT_EQ(page.state()->view().window.endNs, page.document()->bounds().endNs);
   EXPECT_EQ(page.state()->view().window.spanNs(), 5000);
@@ -88,7 +81,7 @@ TEST(DocumentPage, FollowsARecordingAtItsRightEnd) {
   page.state()->setWindow({10'000, 20'000});
   page.state()->setInstant(15'000);
   page.state()->setAllocation(12);
-  recording.grow(10);
+  grow(recording, 10);
   ASSERT_TRUE(waitFor([&] { return events() == 80; }));
   EXPECT_EQ(page.state()->view().window, (TimeWindow{10'000, 20'000})) << "who went elsewhere stays there";
   EXPECT_EQ(page.state()->view().instantNs, 15'000);

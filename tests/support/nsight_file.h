@@ -6,7 +6,7 @@
 
 namespace moeblaze {
 
-/// The tables of a Nsight Systems export an import reads, as version 2025.3 declares them.
+/// The tables of an Nsight Systems export that the importer reads, as version 2025.3 declares them.
 inline constexpr const char* kNsightSchema = R"(
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT);
 CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);

@@ -9,6 +9,7 @@
 #include "tests/support/temp_file.h"
 #include "traces/export/chrome.h"
 #include "traces/export/csv.h"
+#include "traces/export/rows.h"
 #include "traces/formats/sqlite.h"
 #include "traces/import/kineto/kineto.h"
 
@@ -18,7 +19,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// A trace with every kind of thing in it, some of it awkward to write.
+/// A trace that holds every kind of thing, with some names and values that are awkward to write.
 Trace smallTrace() {
   Trace trace;
   trace.meta = {{"source", "test"}, {"a \"key\"", "line\nline"}};
@@ -64,7 +65,7 @@ std::vector<json> eventsOf(const json& file, const std::string& phase, const std
 
 int64_t ns(const json& microseconds) { return std::llround(microseconds.get<double>() * 1000); }
 
-/// Every span, allocation and point of `trace` in its Chrome JSON, read back.
+/// Expects every span, allocation and point of `trace` in its Chrome JSON.
 void expectComplete(const Trace& trace) {
   const json file = chromeJson(trace);
   const std::vector<json> spans = eventsOf(file, "X");
@@ -171,7 +172,7 @@ TEST(Rows, EveryTableHoldsItsRows) {
   const std::string path = (folder.path() / "rows.sqlite").string();
   const Trace trace = smallTrace();
   exportRows(trace, path);
-  exportRows(trace, path);  // over an older one
+  exportRows(trace, path);  // replaces the file that is there
   auto database = sqlite::Database::openToRead(path);
   const auto count = [&](const std::string& what) { return database.integer("SELECT count(*) FROM " + what); };
   EXPECT_EQ(count("meta"), 2);
@@ -187,7 +188,7 @@ TEST(Rows, EveryTableHoldsItsRows) {
   EXPECT_EQ(count("counter_points JOIN counters ON counters.id = counter WHERE unit = 'MHz' AND value > 1000"), 2);
   EXPECT_EQ(count("counters WHERE track IS NULL"), 1);
   EXPECT_EQ(database.integer("SELECT count FROM losses"), 12);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);  // no temporaries
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);  // no temporary files are left
 }
 
 TEST(Rows, APathThatCannotBeWrittenIsNamed) {

@@ -1,4 +1,4 @@
-// moeblaze-trace as a user runs it.
+// Runs moeblaze-trace as a user does.
 #include "traces/commands/commands.h"
 
 #include <gmock/gmock.h>
@@ -6,27 +6,15 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "tests/support/run.h"
 #include "tests/support/temp_file.h"
 #include "traces/store/store.h"
 
 namespace moeblaze {
 namespace {
 
-struct Ran {
-  int status = 0;
-  std::string out, err;
-  nlohmann::json json() const { return nlohmann::json::parse(out); }
-};
-
-Ran trace(std::vector<std::string> arguments) {
-  std::vector<const char*> argv{"moeblaze-trace"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  std::ostringstream out, err;
-  const int status = runTraces(static_cast<int>(argv.size()), argv.data(), out, err);
-  return {status, out.str(), err.str()};
-}
+Ran trace(const std::vector<std::string>& arguments) { return run(runTraces, "moeblaze-trace", arguments); }
 
 const std::string kSnapshot = MOEBLAZE_SAMPLES "/torch_snapshot_qwen3moe_2layer.pickle";
 const std::string kKineto = MOEBLAZE_SAMPLES "/kineto_qwen3moe_2layer.json.gz";

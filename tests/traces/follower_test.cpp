@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "tests/support/input_error.h"
+#include "tests/support/recording_file.h"
 #include "tests/support/temp_file.h"
 #include "traces/open.h"
 #include "traces/store/store.h"
@@ -17,19 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Recording {
-  TempFolder folder;
-  std::string path = (folder.path() / "live.mbtrace").string();
-  TraceWriter writer{path};
-  TrackId track = writer.addTrack({"memory", TrackKind::observed, 0});
-  int64_t now = 0;
-
-  AllocationId allocate(int64_t bytes, std::string_view name = "x") {
-    return writer.addAllocation({.track = track, .name = writer.addString(name), .bytes = bytes, .allocNs = ++now});
-  }
-  void free(AllocationId id) { writer.addFree(id, ++now); }
-};
-
+/// The events, counters and losses of a trace as text.
 std::string spelled(const Trace& trace) {
   std::string text;
   for (const auto& [key, value] : trace.meta) text += fmt::format("{}={} ", key, value);
@@ -44,7 +33,7 @@ std::string spelled(const Trace& trace) {
 }
 
 TEST(Follower, SeesEachFlushAndNothingBetween) {
-  Recording r;
+  RecordingFile r;
   const AllocationId first = r.allocate(100);
   r.writer.flush();
   TraceFollower follower(r.path);
@@ -73,7 +62,7 @@ TEST(Follower, SeesEachFlushAndNothingBetween) {
 }
 
 TEST(Follower, ManyChunksGiveTheSameAsReadingAll) {
-  Recording r;
+  RecordingFile r;
   TraceFollower follower(r.path);
   std::vector<AllocationId> live;
   for (int i = 0; i < 200'000; ++i) {
@@ -94,7 +83,7 @@ TEST(Follower, ManyChunksGiveTheSameAsReadingAll) {
 }
 
 TEST(Follower, LeavesTheFileToItsWriter) {
-  Recording r;
+  RecordingFile r;
   r.allocate(1);
   r.writer.flush();
   TraceFollower follower(r.path);
@@ -104,7 +93,7 @@ TEST(Follower, LeavesTheFileToItsWriter) {
 }
 
 TEST(Follower, StartsOverWhenTheFileIsReplaced) {
-  Recording r;
+  RecordingFile r;
   for (int i = 0; i < 5; ++i) r.allocate(100, "first");
   r.writer.finish();
   TraceFollower follower(r.path);

@@ -21,7 +21,7 @@ TEST(Gzip, PlainBytesPassUnchanged) {
 TEST(Gzip, UnpacksWhatWasPacked) {
   std::string text;
   for (int64_t i = 0; i < 200000; ++i) text += std::to_string(i * 7919);
-  EXPECT_TRUE(unpack(gzipped(text)) == text);  // megabytes: not to be printed
+  EXPECT_TRUE(unpack(gzipped(text)) == text);  // EXPECT_EQ would print megabytes
   EXPECT_EQ(unpack(gzipped("")), "");
 }
 
@@ -41,7 +41,7 @@ TEST(Gzip, AFlippedBitIsNoticedOrHarmless) {
   const std::string text = "some text that is packed, some text that is packed again";
   const std::string packed = gzipped(text);
   size_t noticed = 0;
-  for (size_t byte = 10; byte < packed.size(); ++byte)  // the header's time and system do not count
+  for (size_t byte = 10; byte < packed.size(); ++byte)  // behind the header, whose time and system are not checked
     for (int bit = 0; bit < 8; ++bit) {
       std::string damaged = packed;
       damaged[byte] = static_cast<char>(damaged[byte] ^ (1 << bit));
@@ -52,7 +52,7 @@ TEST(Gzip, AFlippedBitIsNoticedOrHarmless) {
         ++noticed;
       }
     }
-  EXPECT_GE(noticed, 8 * (packed.size() - 11));  // the last data byte may be padded with free bits
+  EXPECT_GE(noticed, 8 * (packed.size() - 11));  // bits that pad the last data byte are harmless
 }
 
 TEST(Gzip, BombsAreRefused) {

@@ -75,7 +75,7 @@ void expectCurveIsTotal(const Trace& trace, std::string_view trackName, int type
   const MemoryCurve curve(trace, trackNamed(trace, trackName));
   const std::vector<json> events = sampleMemory(type);
   ASSERT_FALSE(events.empty());
-  // The curve has a point at each event, and at 0 for what is older than the recording.
+  // The curve has a point at each event, and one at time 0 where something is older than the recording.
   const size_t older = curve.points().size() - events.size();
   ASSERT_LE(older, 1u);
   for (size_t i = 0; i < events.size(); ++i)

@@ -49,11 +49,11 @@ std::vector<std::string> spanLines(const Trace& trace) {
 TEST(Nsight, MemoryEventsBecomeAllocations) {
   const Trace trace = importSql(kWhole);
   const auto device = allocationsOn(trace, "memory, device 0");
-  ASSERT_EQ(device.size(), 3u);  // times from the copy at 900
+  ASSERT_EQ(device.size(), 3u);  // times count from the copy at 900
   const auto summary = [](const Allocation* a) { return std::tuple(a->bytes, a->allocNs, a->freeNs, a->older); };
   EXPECT_EQ(summary(device[0]), std::tuple(512, 100, 1100, false));
   EXPECT_EQ(summary(device[1]), std::tuple(300, 0, 600, true));
-  EXPECT_EQ(summary(device[2]), std::tuple(256, 1101, kNever, false));  // 1 ns after the free of its instant
+  EXPECT_EQ(summary(device[2]), std::tuple(256, 1101, kNever, false));  // 1 ns after the free at the same instant
   EXPECT_EQ(trace.strings[device[2]->name], "weights");
   EXPECT_EQ(device[0]->stream, 7);
   EXPECT_EQ(device[0]->address, 4096u);
@@ -129,7 +129,7 @@ TEST(Nsight, OtherFilesGetOneLine) {
   EXPECT_THAT(inputError([&] { importNsight((folder.path() / "none.sqlite").string()); }), HasSubstr("none.sqlite: "));
   EXPECT_THAT(inputError([&] { importSql("CREATE TABLE other (a)"); }),
               HasSubstr("holds none of Nsight Systems' tables; allowed: an export with CUDA_GPU_MEMORY_USAGE_EVENTS"));
-  // A view could compute anything; a virtual table runs a module.
+  // Views and virtual tables are not read: a view could compute anything, and a virtual table runs a module.
   EXPECT_THAT(inputError([&] {
                 importSql(
                     "CREATE VIEW CUDA_GPU_MEMORY_USAGE_EVENTS AS WITH RECURSIVE r(start) AS (SELECT 1 UNION ALL "

@@ -27,7 +27,7 @@ std::string errorOf(const std::string& bytes) {
 
 // pickle.dumps of {'n': [0, 255, 65535, -1, -2**31, 2**40, -2**40, 2**63-1, -2**63, 2**64-1], 'x': (1.5, None, True,
 // False), 't': ((), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)), 's': ['ä', f, f], 'd': {'k': {}}} with f = ['f'].
-// Protocols 2 and 3 differ in their number only, as do 4 and 5.
+// Protocols 2 and 3 differ only in their number, and so do 4 and 5.
 constexpr std::string_view kProtocol2 =
     "80027d71002858010000006e71015d7102284b004bff4dffff4affffffff4a000000808a060000000000018a06000000"
     "0000ff8a08ffffffffffffff7f8a0800000000000000808a09ffffffffffffffff0065580100000078710328473ff800"
@@ -71,7 +71,8 @@ TEST(Pickle, ReadsWhatPythonWrites) {
 
 TEST(Pickle, ReadsTheOtherPlainOpcodes) {
   using namespace std::string_literals;
-  // ( 'a' 1 'b' 2 DICT, with POP of a value and of a mark, BINUNICODE8, bytes, LIST, SETITEM, 72-bit integers.
+  // A dict of 'a' and 'b' made by DICT, then entries added by SETITEM. On the way: BINUNICODE8, bytes, LIST, POP of a
+  // value and of a mark, and 72-bit integers.
   const ValueTree tree =
       readPickle("\x80\x04("s + "\x8d\x01\0\0\0\0\0\0\0a"s + "K\x01" + "C\x01" + "b(K\x02l" + "d" + "K\x07" + "0(0" +
                      "\x8c\x01" + "c" + "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x01s" + "\x8c\x01" + "d" +
@@ -125,7 +126,7 @@ TEST(Pickle, BombsAreRefusedOrStaySmall) {
   EXPECT_THAT(errorOf("\x80\x02" + std::string(1000, '(') + "."), HasSubstr("nested too deep; allowed: up to 256"));
   const ValueTree deep = readPickle("\x80\x02" + std::string(100'000, ']') + std::string(99'999, 'a') + ".", "p");
   EXPECT_EQ(deep.items(deep.root()).size(), 1u);
-  // Each list holds the one before ten times: 10^50 items unfolded.
+  // Each list holds the list before it ten times, so unfolding all of them would give 10^50 items.
   std::string bomb = "\x80\x02]q";
   bomb += '\0';
   for (char i = 1; i <= 50; ++i) {
@@ -177,7 +178,7 @@ TEST(PickleWriter, IsReadBack) {
   out.real(-0.25);
   out.none();
   out.boolean(true);
-  for (int i = 0; i < 600; ++i) out.text(std::to_string(i % 300));  // beyond the 256 short memo slots
+  for (int i = 0; i < 600; ++i) out.text(std::to_string(i % 300));  // needs more than the 256 memo slots of one byte
   out.text("a");
   out.text("b");
   out.pair();

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A folder of its own for every test.
+/// Gives every test a folder of its own.
 class TraceFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -42,11 +42,11 @@ std::string bytesOf(const std::string& path) {
 }
 
 void setBytes(const std::string& path, std::string_view bytes) {
-  fs::remove(path);  // file systems flush what is overwritten, which takes long
+  fs::remove(path);  // file systems flush a file that is overwritten, which takes long
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// Everything in a trace as text, to compare and to read when it differs.
+/// Everything in a trace as text, which can be compared, and read where it differs.
 std::string dump(const Trace& trace) {
   std::ostringstream out;
   out.precision(17);
@@ -78,7 +78,7 @@ std::string dump(const Trace& trace) {
   return out.str();
 }
 
-/// Every field with a value that is not its default, and every odd one.
+/// A trace whose fields have values other than their defaults, and odd ones too.
 Trace everything() {
   Trace trace;
   trace.meta = {{"source", "test"}, {"config", ""}, {"source", "again"}, {std::string("\0\xff\n'", 4), "\xc3\x28"}};
@@ -170,7 +170,7 @@ TEST_F(TraceFile, KeepsEverything) {
   EXPECT_EQ(summary.endNs, 1003);
   EXPECT_TRUE(summary.finished);
   EXPECT_EQ(summary.tracks[2].track.kind, TrackKind::segments);
-  writeTrace(Trace{}, path());  // replaces
+  writeTrace(Trace{}, path());  // replaces the file that is there
   EXPECT_EQ(dump(readTrace(path())), dump(Trace{}));
   EXPECT_EQ(summarize(path()).endNs, 0);
 }
@@ -193,7 +193,7 @@ TEST_F(TraceFile, RecordedOutOfOrder) {
     for (size_t i = 0; i < trace.allocations.size(); ++i) {
       const AllocationId id = writer.addAllocation(trace.allocations[i]);
       if (trace.allocations[i].freeNs != kNever) writer.addFree(id, trace.allocations[i].freeNs);
-      if (i % 777 == 0) writer.flush();  // chunks that overlap in time
+      if (i % 777 == 0) writer.flush();  // makes chunks that overlap in time
     }
     EXPECT_TRUE(writer.finish());
     EXPECT_EQ(files(), 1u);
@@ -317,7 +317,7 @@ TEST_F(TraceFile, NewerMajorVersionsAndOtherTablesAreRefused) {
   writeTrace(everything(), path());
   const std::string good = bytesOf(path());
   std::string newer = good;
-  newer.replace(60, 4, std::string("\0\0\x07\xd0", 4));  // user_version
+  newer.replace(60, 4, std::string("\0\0\x07\xd0", 4));  // the database's user_version, 2000
   setBytes(path(), newer);
   EXPECT_THAT(errorOf(path()), HasSubstr("has format 2.0, this program reads up to 1.x"));
   newer.replace(60, 4, std::string("\0\0\x03\xef", 4));
@@ -329,7 +329,7 @@ TEST_F(TraceFile, NewerMajorVersionsAndOtherTablesAreRefused) {
   EXPECT_THAT(errorOf(path()), HasSubstr("table strings: is not defined as"));
 }
 
-/// Either refused, or nothing that matters was hit.
+/// Expects that a damaged file is refused, or that the damage changed nothing that matters.
 void expectRefusedOrSame(const std::string& path, const std::string& wanted, size_t at) {
   try {
     EXPECT_EQ(dump(readTrace(path)), wanted) << at;
@@ -346,7 +346,7 @@ TEST_F(TraceFile, FlippedBitsAreNoticed) {
   writeTrace(everything(), path("good"));
   const std::string good = bytesOf(path("good")), wanted = dump(everything());
   for (size_t at = 0; at < good.size(); ++at) {
-    if (at % 4096 > 128 && good[at] == 0 && at % 509 != 0) continue;  // most of a page is unused zeros
+    if (at % 4096 > 128 && good[at] == 0 && at % 509 != 0) continue;  // most of a page is zeros that are not used
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << (at % 8)));
     setBytes(path(), bad);

@@ -68,7 +68,7 @@ std::string block(int64_t address, int64_t size, std::string_view state = "activ
                      asked ? asked : size, state);
 }
 
-/// Every field that the snapshot format can hold, with texts and stacks spelled out.
+/// Every field of the allocations that the snapshot format can hold, with texts and stacks written out.
 std::string spelledOut(const Trace& trace) {
   std::string text;
   for (const Allocation& a : trace.allocations) {
@@ -299,7 +299,7 @@ TEST(TorchSnapshot, ErrorsNameThePlaceAndWhatIsAllowed) {
   EXPECT_THAT(errorOf("{\"segments\": 1"), HasSubstr("is not valid JSON"));
   EXPECT_THAT(errorOf(std::string(100, '[')), HasSubstr("nested too deep"));
   EXPECT_EQ(errorOf(snapshot(event("alloc", 512, -5), "")),
-            "s.pickle: device_traces[0][0].size is -5; allowed: an integer from 0 to 1125899906842624");
+            "s.pickle: device_traces[0][0].size is -5; allowed: an integer from 0 to 1152921504606846976");
   EXPECT_THAT(errorOf(snapshot("{}", "")), HasSubstr("device_traces[0][0].action is missing; needed: a text"));
   EXPECT_THAT(errorOf(snapshot("7", "")), HasSubstr("device_traces[0][0] is 7; allowed: a dict"));
   EXPECT_THAT(errorOf(snapshot("", segment(0, 512, R"({"size": 1, "state": 5})"))),
@@ -309,7 +309,7 @@ TEST(TorchSnapshot, ErrorsNameThePlaceAndWhatIsAllowed) {
 }
 
 TEST(TorchSnapshot, SharedRecordsCannotBlowUp) {
-  // One event dict, and one list of 1,000 references to it as the trace of 1,000 devices.
+  // One dict of an event, one list with 1,000 references to it, and that list as the trace of each of 1,000 devices.
   std::string bomb = "\x80\x02}(X\x0d" + std::string(3, '\0') + "device_traces](](}(";
   for (const auto& [key, value] : {std::pair<char, std::string>{'\x06', "actionX\x05" + std::string(3, '\0') + "alloc"},
                                    {'\x04', "addrK\x01"},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kNames = 4096, kStacks = 1000;
 
-/// A job's events, made beforehand so that only storing is timed.
+/// The events of a job. They are made beforehand, so that only storing them is timed.
 struct Events {
   struct Event {
     bool isFree = false;
@@ -24,12 +24,12 @@ struct Events {
     int64_t timeNs = 0;
   };
   std::vector<Event> order;
-  std::vector<Allocation> allocations;  ///< ids of texts and stacks are those of `fill`
+  std::vector<Allocation> allocations;  ///< their names and stacks are those that `fill` adds
 };
 
 Allocation makeAllocation(std::mt19937_64& random, int64_t timeNs) {
   const auto below = [&](uint64_t bound) { return random() % bound; };
-  const uint64_t kind = below(kNames) * below(kNames) / kNames;  // some names far more often than others
+  const uint64_t kind = below(kNames) * below(kNames) / kNames;  // some names are far more frequent than others
   Allocation allocation;
   allocation.track = TrackId{0};
   allocation.name = static_cast<StringId>(1 + kind);

@@ -5,19 +5,19 @@
 
 namespace moeblaze {
 
-/// What storing costs. An event is one allocation or one free.
+/// What storing events costs. An event is one allocation or one free.
 struct StoreFigures {
   int64_t events = 0;
-  double writeSeconds = 0;       ///< recording, finish included
-  double eventsPerSecond = 0;    ///< recorded
-  double bytesPerEvent = 0;      ///< of the finished file
-  double summarySeconds = 0;     ///< opened, and every track's peak found
-  double readSeconds = 0;        ///< all of it into a Trace
-  double wholeWriteSeconds = 0;  ///< that Trace written at once
+  double writeSeconds = 0;       ///< to record all events and finish the file
+  double eventsPerSecond = 0;    ///< while recording
+  double bytesPerEvent = 0;      ///< in the finished file
+  double summarySeconds = 0;     ///< to open the file and find the peak of every track
+  double readSeconds = 0;        ///< to read all of it into a Trace
+  double wholeWriteSeconds = 0;  ///< to write that Trace at once
 };
 
-/// Records `events` made-up events of a training job to `path`: 4096 names, 1000 stacks, sizes in multiples of 512
-/// bytes, lifetimes from a few events to all.
+/// Records `events` made-up events of a training job to `path` and measures what that costs. The job has 4096 names,
+/// 1000 stacks, sizes that are mostly multiples of 512 bytes, and lifetimes from a few events to almost all.
 StoreFigures benchStore(int64_t events, const std::string& path);
 
 }  // namespace moeblaze

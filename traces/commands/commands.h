@@ -6,7 +6,7 @@
 
 namespace moeblaze {
 
-/// A command adds itself to the program and returns what to run when it was chosen.
+/// What runs when a command was chosen. Each function below adds its command to the program and returns it.
 using TraceCommand = std::function<void(std::ostream& out)>;
 
 TraceCommand addInfo(CLI::App& app);
@@ -15,7 +15,7 @@ TraceCommand addImport(CLI::App& app);
 TraceCommand addDiff(CLI::App& app);
 TraceCommand addBench(CLI::App& app);
 
-/// moeblaze-trace's main, callable from tests.
+/// The main function of moeblaze-trace, which tests can call too. Returns the exit status.
 int runTraces(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace moeblaze

@@ -26,7 +26,7 @@ TrackId memoryOf(const Trace& trace, const std::string& file) {
 
 Record lifeMs(int64_t ns) { return ns == kNever ? Record() : Record(static_cast<double>(ns) / 1e6); }
 
-/// One flat object a line of every table; `table` tells them apart.
+/// One flat object for each line of every table. Its field "table" tells to which table it belongs.
 std::vector<Record> recordsOf(const TraceDiff& diff) {
   std::vector<Record> records;
   const auto add = [&](const char* table, const std::string& what, int64_t a, int64_t b) {
@@ -56,14 +56,14 @@ std::vector<Record> recordsOf(const TraceDiff& diff) {
 }
 
 std::string textOf(const Options& options, const TraceDiff& diff, const std::vector<Record>& records, bool markdown) {
-  constexpr size_t kMostLines = 40;
+  constexpr size_t kMaxLines = 40;
   const auto table = [&](const char* name, const char* title, std::vector<Column> columns) {
     std::vector<Record> rows;
     size_t all = 0;
     for (const Record& record : records)
-      if (record.at("table") == name && ++all <= kMostLines) rows.push_back(record);
+      if (record.at("table") == name && ++all <= kMaxLines) rows.push_back(record);
     if (rows.empty()) return std::string();
-    const std::string more = all > kMostLines ? fmt::format("({} more in --format json)\n", all - kMostLines) : "";
+    const std::string more = all > kMaxLines ? fmt::format("({} more in --format json)\n", all - kMaxLines) : "";
     return fmt::format("\n{}\n", title) + textTable(rows, columns, markdown) + more;
   };
   const std::vector<Column> bytes{{"what", ""},

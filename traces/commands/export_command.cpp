@@ -11,6 +11,7 @@
 #include "traces/export/chrome.h"
 #include "traces/export/csv.h"
 #include "traces/export/memory_viz.h"
+#include "traces/export/rows.h"
 #include "traces/open.h"
 
 namespace moeblaze {
@@ -27,7 +28,7 @@ void run(const Options& options) {
   const Trace trace = openTrace(options.file);
   if (options.form == "rows") return exportRows(trace, options.output);
   if (options.form == "memory-viz") return writeFile(options.output, exportMemoryViz(trace));
-  // Streamed to a temporary beside the file, so that nothing half-written is left under its name.
+  // The text goes to a temporary file beside the output, so that nothing half-written is left under its name.
   const std::string temporary = options.output + ".part";
   std::ofstream out(temporary, std::ios::binary);
   if (!out) throw InputError(options.output + ": cannot be written");

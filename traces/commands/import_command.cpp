@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "traces/commands/commands.h"
+#include "traces/file_kinds.h"
 #include "traces/open.h"
 #include "traces/store/store.h"
 
@@ -16,9 +17,9 @@ TraceCommand addImport(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("import", "A foreign file as .mbtrace");
-  command->add_option("file", options->file, "PyTorch snapshot, Kineto JSON or JSON.gz, Nsight Systems SQLite")
-      ->required()
-      ->type_name("FILE");
+  std::vector<std::string_view> kinds;
+  for (const FileKind& kind : foreignFileKinds()) kinds.push_back(kind.brief);
+  command->add_option("file", options->file, listNames(kinds))->required()->type_name("FILE");
   command->add_option("-o,--output", options->output, "The .mbtrace to write")->required()->type_name("FILE");
   return [options](std::ostream&) {
     const Trace trace = openTrace(options->file);

@@ -16,7 +16,7 @@ struct Options {
   OutputOptions output;
 };
 
-/// "GPU 0 (name)" for each device, joined.
+/// The name and id of each device, such as "NVIDIA H200 (0)", joined with commas.
 std::string devicesText(const Trace& trace) {
   std::string text;
   for (const Device& device : trace.devices)
@@ -41,7 +41,7 @@ Record recordOf(const std::string& file, const Trace& trace) {
                       {"end_bytes", figures.endBytes}});
   }
   for (const Loss& loss : trace.losses) losses += loss.count;
-  Record record{{"file", file}, {"kind", name(kindOf(file))}};
+  Record record{{"file", file}, {"kind", kindOf(file).name}};
   for (const auto& [key, value] : trace.meta) record["meta_" + key] = value;
   record["devices"] = devicesText(trace);
   record["events"] = allocations + frees + std::ssize(trace.spans);

@@ -1,15 +1,19 @@
 #include "core/command/program.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
 
 #include "traces/commands/commands.h"
+#include "traces/file_kinds.h"
 
 namespace moeblaze {
 
 int runTraces(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  CLI::App app("Memory traces: .mbtrace files, PyTorch memory snapshots, Kineto traces, Nsight Systems databases.",
-               "moeblaze-trace");
+  std::string kinds = ".mbtrace files";
+  for (const FileKind& kind : foreignFileKinds()) kinds += fmt::format(", {}s", kind.name);
+  CLI::App app(fmt::format("Memory traces: {}.", kinds), "moeblaze-trace");
   app.require_subcommand(1);
   app.get_formatter()->column_width(36);
   addVersion(app);

@@ -10,23 +10,23 @@
 namespace moeblaze {
 namespace {
 
-/// `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
+/// `text` as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 std::string json(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Chrome counts in microseconds; three decimals keep the ns.
+/// `ns` in µs, which Chrome's format counts in, with three decimals.
 std::string microseconds(int64_t ns) {
   const auto size = ns < 0 ? 0 - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-/// JSON knows no infinity.
+/// `value` as a JSON number; infinity and NaN, which JSON does not have, become null.
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
-class Export {
+class ChromeExport {
  public:
-  Export(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {}
+  ChromeExport(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {}
 
   void run() {
     write("{{\"displayTimeUnit\":\"ns\",\"otherData\":{}", "{");
@@ -48,7 +48,7 @@ class Export {
     out_.write(line_.data(), static_cast<std::streamsize>(line_.size()));
   }
 
-  /// One event: `fields` follow its process and thread.
+  /// Writes one event on `track`; the formatted fields follow its process and thread.
   template <typename... Args>
   void event(TrackId track, fmt::format_string<Args...> format, Args&&... args) {
     write("{}\n{{\"pid\":{},\"tid\":{},", firstEvent_ ? "" : ",", process(track), row(track));
@@ -57,7 +57,8 @@ class Export {
     write("}}");
   }
 
-  /// Chrome's ids start at 1: Perfetto gives process 0 to the kernel. The host's -1 becomes 1.
+  /// The process id of a track. Ids start at 1, because Perfetto takes process 0 for the kernel; 1 is the host, whose
+  /// device is -1.
   int64_t process(TrackId track) const {
     return track == TrackId::none ? 1 : int64_t{trace_.tracks[index(track)].device} + 2;
   }
@@ -119,9 +120,10 @@ class Export {
     for (const Frame& frame : trace_.stacks[id]) {
       const std::string place =
           fmt::format("{} ({}:{})", trace_.strings[frame.function], trace_.strings[frame.file], frame.line);
-      lines += (lines.empty() ? "" : ",") + json(place);
+      lines += lines.empty() ? "" : ",";
+      lines += json(place);
     }
-    return "[" + lines + "]";
+    return fmt::format("[{}]", lines);
   }
 
   void writeCurve(TrackId id) {
@@ -153,6 +155,6 @@ class Export {
 
 }  // namespace
 
-void exportChrome(const Trace& trace, std::ostream& out) { Export(trace, out).run(); }
+void exportChrome(const Trace& trace, std::ostream& out) { ChromeExport(trace, out).run(); }
 
 }  // namespace moeblaze

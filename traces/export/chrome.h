@@ -6,10 +6,11 @@
 
 namespace moeblaze {
 
-/// Writes `trace` as Chrome's JSON, which Perfetto reads too, without holding it in memory. A process a device, a
-/// thread a track; spans are complete events, every allocation is a pair of async events with its fields as arguments
-/// (an "e" only where it was freed), each track's bytes over time and every counter are counter events. Times keep
-/// their ns. Meta and losses are under "otherData". Errors are the stream's state.
+/// Writes `trace` as Chrome's JSON, which Perfetto reads too, without holding the text in memory. Each device is a
+/// process and each track a thread. Spans are complete events. Every allocation is a pair of async events with its
+/// fields as arguments; the "e" is missing where it was not freed. The bytes of each track over time and all counters
+/// are counter events. Times are in µs with three decimals, which keep the ns. Meta and losses are under "otherData".
+/// Errors are left in the state of `out`.
 void exportChrome(const Trace& trace, std::ostream& out);
 
 }  // namespace moeblaze

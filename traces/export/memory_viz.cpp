@@ -14,9 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kSmallSegment = int64_t{2} << 20;
-constexpr int32_t kMaxDevices = 1024;
-constexpr int kMaxLevels = 16;
+constexpr int64_t kMaxSmallSegment = int64_t{2} << 20;  // bytes, as PyTorch's allocator calls it small
 
 std::string_view metaText(const Trace& trace, std::string_view key) {
   const auto found = std::ranges::find(trace.meta, key, &std::pair<std::string, std::string>::first);
@@ -36,7 +34,7 @@ class VizWriter {
   std::string write() {
     std::vector<VizDevice> devices;
     for (const Track& track : trace_.tracks) {
-      if (track.kind == TrackKind::planned || track.device < 0 || track.device >= kMaxDevices) continue;
+      if (track.kind == TrackKind::planned || track.device < 0 || track.device >= kMaxSnapshotDevices) continue;
       if (devices.size() <= static_cast<size_t>(track.device)) devices.resize(static_cast<size_t>(track.device) + 1);
     }
     for (size_t i = 0; i < devices.size(); ++i) devices[i] = makeVizDevice(trace_, static_cast<int32_t>(i));
@@ -55,7 +53,7 @@ class VizWriter {
     }
     out_.endList();
     out_.text("allocator_settings");
-    // Only shown, so what is no JSON object becomes an empty one.
+    // The settings are only shown, so anything but a JSON object may become an empty one.
     const Json settings = Json::parse(metaText(trace_, kMetaAllocatorSettings), nullptr, false);
     writeJson(settings.is_object() ? settings : Json::object(), 0);
     out_.text("external_annotations");
@@ -108,7 +106,7 @@ class VizWriter {
     field("active_size", active);
     field("requested_size", requested);
     field("stream", origin->stream);
-    field("segment_type", std::string_view(segment.bytes <= kSmallSegment ? "small" : "large"));
+    field("segment_type", std::string_view(segment.bytes <= kMaxSmallSegment ? "small" : "large"));
     out_.text("segment_pool_id");
     out_.integer(int64_t{0});
     out_.integer(int64_t{0});
@@ -135,7 +133,7 @@ class VizWriter {
     out_.endDict();
   }
 
-  /// Each stack is written once, and shared after.
+  /// Writes a stack the first time, and a reference to it afterwards.
   void writeFrames(StackId stack) {
     out_.text("frames");
     const auto [entry, isNew] = stacks_.try_emplace(static_cast<uint32_t>(stack));
@@ -152,9 +150,9 @@ class VizWriter {
     entry->second = out_.remember();
   }
 
-  /// Values deeper than any setting become None.
+  /// Writes a JSON value. Values nested deeper than kMaxSettingsLevels become None.
   void writeJson(const Json& value, int level) {
-    if (level > kMaxLevels) return out_.none();
+    if (level > kMaxSettingsLevels) return out_.none();
     if (value.is_object()) {
       out_.beginDict();
       for (const auto& [key, item] : value.items()) {

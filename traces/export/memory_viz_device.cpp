@@ -6,7 +6,7 @@
 namespace moeblaze {
 namespace {
 
-constexpr uint64_t kMadeUpAddresses = uint64_t{1} << 60;  // above whatever a GPU has
+constexpr uint64_t kMadeUpAddresses = uint64_t{1} << 60;  // above every address of a GPU
 constexpr uint64_t kAlignment = 512;
 
 uint64_t endOf(const auto& range) { return range.address + static_cast<uint64_t>(range.bytes); }
@@ -52,7 +52,7 @@ class VizBuilder {
     if (allocation.freeNs == kNever) blocks_.push_back({&allocation, address, allocation.bytes});
   }
 
-  /// Makes segments one where a block lies across their border.
+  /// Joins adjoining segments where a block lies across their border.
   void joinSegments() {
     std::ranges::stable_sort(result_.segments, {}, &VizSegment::address);
     std::ranges::stable_sort(blocks_, {}, &VizBlock::address);
@@ -72,7 +72,7 @@ class VizBuilder {
     result_.segments = std::move(joined);
   }
 
-  /// Puts every block into its segment, or into a made-up one where it fits in none.
+  /// Puts every block into its segment. A block that fits into none gets a made-up segment.
   void placeBlocks() {
     std::vector<VizSegment> madeUp;
     auto segment = result_.segments.begin();

@@ -1,3 +1,5 @@
+#include "traces/export/rows.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -5,7 +7,6 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "traces/export/csv.h"
 #include "traces/formats/sqlite.h"
 
 namespace moeblaze {
@@ -28,16 +29,16 @@ CREATE TABLE counter_points (counter INTEGER NOT NULL, time_ns INTEGER NOT NULL,
 CREATE TABLE losses (what TEXT NOT NULL, count INTEGER NOT NULL);
 )";
 
-/// After the rows: filling a table with an index on it is slower.
+/// Created after all rows, because filling a table that has an index is slower.
 constexpr const char* kIndexes = R"(
 CREATE INDEX allocations_by_time ON allocations (track, alloc_ns);
 CREATE INDEX spans_by_time ON spans (track, start_ns);
 CREATE INDEX counter_points_by_time ON counter_points (counter, time_ns);
 )";
 
-class Rows {
+class RowsExport {
  public:
-  Rows(const Trace& trace, sqlite::Database& database) : trace_(trace), database_(database) {}
+  RowsExport(const Trace& trace, sqlite::Database& database) : trace_(trace), database_(database) {}
 
   void write() {
     sqlite::Transaction transaction(database_);
@@ -73,7 +74,7 @@ class Rows {
   }
 
   void writeAllocations() {
-    // kNever is stored as NULL.
+    // NULLIF with 2^63 - 1 stores kNever as NULL.
     auto insert = database_.prepare(
         "INSERT INTO allocations VALUES (?1, NULLIF(?2, -1), ?3, ?4, ?5, ?6, NULLIF(?7, 0), ?8,"
         " NULLIF(?9, 9223372036854775807), NULLIF(?10, 9223372036854775807), NULLIF(?11, -1), NULLIF(?12, 0),"
@@ -115,7 +116,7 @@ class Rows {
   sqlite::Database& database_;
 };
 
-/// Removes a file unless it was renamed.
+/// A temporary file beside `path`, removed at the end unless it was renamed.
 class Temporary {
  public:
   explicit Temporary(const std::string& path) : path_(fmt::format("{}.{}.tmp", path, getpid())) {}
@@ -137,11 +138,11 @@ void exportRows(const Trace& trace, const std::string& path) {
   const Temporary temporary(path);
   try {
     sqlite::Database database = sqlite::Database::create(temporary.path());
-    // Nobody but this process sees the file before it is complete.
+    // No other program sees the file before it is complete, so it needs neither a journal nor synchronous writes.
     database.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
-    Rows(trace, database).write();
+    RowsExport(trace, database).write();
   } catch (const InputError& error) {
-    // The user named `path`.
+    // The error names the temporary file, but the user named `path`.
     const std::string_view what = error.what();
     refuse(path, "cannot be written: {}", what.substr(std::min(what.size(), temporary.path().size() + 2)));
   }

@@ -9,9 +9,9 @@
 namespace moeblaze {
 namespace {
 
-/// The alignment's cost grows with the square.
-constexpr size_t kMostLarge = 3000;
-/// Allocators round; two sizes are the same when they differ by no more than this, or a thousandth.
+/// Most large allocations of a trace that are aligned. The cost of aligning grows with the square of their number.
+constexpr size_t kMaxLarge = 3000;
+/// Two sizes count as the same when they differ by at most this or by a thousandth, because allocators round sizes.
 constexpr int64_t kSlackBytes = 512;
 
 int64_t peakOf(const Trace& trace, std::optional<TrackId> track) {
@@ -20,7 +20,7 @@ int64_t peakOf(const Trace& trace, std::optional<TrackId> track) {
 
 using Totals = std::map<std::string, std::pair<int64_t, int64_t>>;
 
-/// Adds what is alive at the track's peak to one side of the totals, by what `keyOf` says.
+/// Adds the bytes alive at the track's peak to one side of the totals, under the key that `keyOf` gives.
 void addLive(const Trace& trace, TrackId track, int64_t std::pair<int64_t, int64_t>::*side,
              const std::function<std::string(const Allocation&)>& keyOf, Totals& totals) {
   const MemoryCurve curve(trace, track);
@@ -40,14 +40,14 @@ std::string nameOf(const Trace& trace, const Allocation& allocation) {
   return text.empty() ? "(unnamed)" : text;
 }
 
-/// The track's allocations of at least `least` bytes, in the order they were made.
+/// The track's allocations of at least `least` bytes, in the order in which they were allocated.
 std::vector<const Allocation*> largeOf(const Trace& trace, TrackId track, int64_t least) {
   std::vector<const Allocation*> list;
   for (const Allocation& allocation : trace.allocations)
     if (allocation.track == track && allocation.bytes >= least) list.push_back(&allocation);
-  if (list.size() > kMostLarge) {
-    std::ranges::nth_element(list, list.begin() + kMostLarge, std::greater{}, &Allocation::bytes);
-    list.resize(kMostLarge);
+  if (list.size() > kMaxLarge) {
+    std::ranges::nth_element(list, list.begin() + kMaxLarge, std::greater{}, &Allocation::bytes);
+    list.resize(kMaxLarge);
   }
   std::ranges::stable_sort(list, {}, &Allocation::allocNs);
   return list;
@@ -61,11 +61,11 @@ int64_t lifeOf(const Allocation& allocation) {
   return allocation.freeNs == kNever ? kNever : allocation.freeNs - allocation.allocNs;
 }
 
-/// Longest common subsequence by size; what it leaves out stands alone.
+/// Aligns allocations by the longest common subsequence of their sizes. What is not part of it stands alone.
 std::vector<TraceDiff::Pair> align(const Trace& aTrace, const std::vector<const Allocation*>& a, const Trace& bTrace,
                                    const std::vector<const Allocation*>& b) {
   const size_t width = b.size() + 1;
-  std::vector<uint16_t> common((a.size() + 1) * width);  // of what follows position i, j
+  std::vector<uint16_t> common((a.size() + 1) * width);  // at i, j: the length for what follows these positions
   for (size_t i = a.size(); i-- > 0;)
     for (size_t j = b.size(); j-- > 0;)
       common[i * width + j] = sameSize(*a[i], *b[j]) ? static_cast<uint16_t>(common[(i + 1) * width + j + 1] + 1)

@@ -39,7 +39,7 @@ int64_t durationOf(const Trace& trace) {
 
 namespace {
 
-/// Parameters and inputs on a track of their own are beside what a step takes.
+/// Whether a track holds nothing but parameters and inputs, which are given before a step and not part of its memory.
 bool isGiven(const Trace& trace, TrackId track) {
   return std::ranges::all_of(trace.allocations, [&](const Allocation& allocation) {
     return allocation.track != track || allocation.role == Role::weight || allocation.role == Role::input;

@@ -7,25 +7,26 @@
 
 namespace moeblaze {
 
-/// What one track's allocations come to.
+/// Totals of one track's allocations.
 struct TrackFigures {
   TrackId track = TrackId::none;
   int64_t allocations = 0, frees = 0;
-  int64_t peakBytes = 0, peakNs = 0;  ///< most alive at once, and when first
-  int64_t endBytes = 0;               ///< alive at the end
+  int64_t peakBytes = 0, peakNs = 0;  ///< most bytes alive at once, and the first time when they were
+  int64_t endBytes = 0;               ///< bytes alive at the end
 };
 
-/// Every track that has allocations, in order.
+/// The figures of every track that has allocations, in the order of tracks.
 std::vector<TrackFigures> figuresOf(const Trace& trace);
 
-/// From the first to the last instant at which anything happened, ns.
+/// The time from the first to the last instant at which anything happened, in ns.
 int64_t durationOf(const Trace& trace);
 
-/// The track that tells what a program's tensors took: the observed one with the highest peak, else the planned one;
-/// one of nothing but parameters and inputs is neither. Empty when the trace has no memory.
+/// The track that tells what a program's tensors took: the observed track with the highest peak, or else the planned
+/// one. A track that holds only parameters and inputs is never taken. Empty when the trace has no such track.
 std::optional<TrackId> mainTrack(const Trace& trace);
 
-/// The segments of the same device: what was reserved for them. Empty when nobody recorded that.
+/// The track with the segments of the same device as `track`: the memory that its allocator reserved. Empty when the
+/// trace has none.
 std::optional<TrackId> segmentsOf(const Trace& trace, TrackId track);
 
 }  // namespace moeblaze

@@ -13,18 +13,18 @@ namespace {
 
 constexpr size_t kChunk = size_t{1} << 20;
 
-/// A zlib inflater of gzip members; the data are fed in pieces, since zlib counts in 32 bits.
+/// Unpacks gzip members with zlib. Data are fed in pieces, because zlib counts bytes in 32 bits.
 class Inflater {
  public:
   explicit Inflater(std::string_view bytes) : rest_(bytes) {
-    constexpr int kGzipOnly = 15 + 16;  // zlib's own coding: the largest window, a gzip header
+    constexpr int kGzipOnly = 15 + 16;  // as zlib codes it: 15 for the largest window, 16 for a gzip header
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// Unpacks up to `size` bytes into `out`; returns how many, and sets `status` to zlib's answer.
+  /// Unpacks up to `size` bytes into `out` and returns how many. `status` is set to what zlib answers.
   size_t read(char* out, size_t size, int& status) {
     const size_t fed = std::min<size_t>(rest_.size(), std::numeric_limits<uInt>::max());
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
@@ -36,7 +36,7 @@ class Inflater {
     return size - stream_.avail_out;
   }
 
-  /// Whether another member follows the one that just ended; zeros at the end are padding.
+  /// Whether another member follows the one that has ended. Zeros at the end are padding.
   bool nextMember() {
     if (rest_.find_first_not_of('\0') == std::string_view::npos) return false;
     inflateReset(&stream_);

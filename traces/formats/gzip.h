@@ -6,18 +6,18 @@
 
 namespace moeblaze {
 
-/// What a compressed file may unpack to. Traces shrink 10 to 30 times; a file that claims far more is a trap.
+/// How much a compressed file may unpack to. Traces compress 10 to 30 times; a file that claims far more is an attack.
 struct GunzipLimits {
   size_t bytes = size_t{16} << 30;
-  size_t ratio = 250;                   ///< of unpacked to packed bytes
-  size_t freeBytes = size_t{16} << 20;  ///< up to here any ratio is harmless
+  size_t ratio = 250;                   ///< most unpacked bytes for each packed byte
+  size_t freeBytes = size_t{16} << 20;  ///< the ratio does not matter up to this many unpacked bytes
 };
 
-/// Whether `bytes` start as gzip data do.
+/// Whether `bytes` begin as gzip data do.
 bool isGzip(std::string_view bytes);
 
-/// The content of gzip data (several members too), kept in `storage`; `bytes` themselves when they are not gzip data.
-/// Throws InputError naming `source` for damaged data and beyond the limits.
+/// Unpacks gzip data of one or several members into `storage` and returns it. Returns `bytes` when they are not gzip
+/// data. Throws InputError naming `source` for damaged data and beyond the limits.
 std::string_view gunzip(std::string_view bytes, std::string& storage, std::string_view source,
                         GunzipLimits limits = {});
 

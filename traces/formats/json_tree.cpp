@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "traces/formats/pickle.h"
 
 namespace moeblaze {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMaxDepth = 64;
-
-/// Fills a tree from the parser's calls, which come without recursion.
+/// Fills a tree from the calls of a parser that does not recurse.
 class TreeSax final : public nlohmann::json_sax<Json> {
  public:
   explicit TreeSax(std::string_view source) : tree_(std::string(source)) {}
@@ -43,10 +40,10 @@ class TreeSax final : public nlohmann::json_sax<Json> {
  private:
   struct Open {
     ValueId container;
-    size_t begin;  ///< of its items
+    size_t begin;  ///< where its items begin in items_
   };
 
-  /// JSON repeats its keys and names: each text is kept once.
+  /// JSON repeats its keys and names, so each text is kept only once.
   ValueId text(const std::string& value) {
     const auto [entry, isNew] = texts_.try_emplace(value, ValueId::none);
     if (isNew) entry->second = tree_.addText(value);
@@ -60,8 +57,8 @@ class TreeSax final : public nlohmann::json_sax<Json> {
   }
 
   bool open(ValueKind kind) {
-    if (open_.size() == kMaxDepth) {
-      refuse(tree_.source(), "is nested too deep; allowed: up to {} levels", kMaxDepth);
+    if (open_.size() == kMaxJsonLevels) {
+      refuse(tree_.source(), "is nested too deep; allowed: up to {} levels", kMaxJsonLevels);
     }
     const ValueId container = tree_.addContainer(kind);
     put(container);
@@ -86,8 +83,8 @@ class TreeSax final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 ValueTree readJsonTree(std::string_view text, std::string_view source, const ReadProgress& progress) {
-  if (text.size() > kMaxPickleBytes) {
-    refuse(source, "has {} bytes; allowed: up to {}", text.size(), kMaxPickleBytes);
+  if (text.size() > ValueTree::kMaxFileBytes) {
+    refuse(source, "has {} bytes; allowed: up to {}", text.size(), ValueTree::kMaxFileBytes);
   }
   TreeSax sax(source);
   const auto [begin, end] = watched(text, progress);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "traces/formats/read_progress.h"
@@ -7,8 +8,11 @@
 
 namespace moeblaze {
 
-/// The data in a JSON text, at most 64 levels deep; `source` stands for the file in errors. Throws InputError where it
-/// is not JSON or beyond a limit of ValueTree.
+/// Deepest nesting of objects and lists in a JSON text.
+inline constexpr size_t kMaxJsonLevels = 64;
+
+/// Reads the data of a JSON text. `source` stands for the file in errors. Throws InputError for text that is not JSON,
+/// is nested deeper than kMaxJsonLevels, or is beyond a limit of ValueTree.
 ValueTree readJsonTree(std::string_view text, std::string_view source, const ReadProgress& progress = {});
 
 }  // namespace moeblaze

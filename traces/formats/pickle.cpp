@@ -19,15 +19,16 @@ uint64_t littleEndian(std::string_view bytes) {
   return value;
 }
 
-/// Runs the opcodes over a stack of ids. Each costs at most the bytes it reads or the items it moves, so time and
-/// memory stay within a small multiple of the file.
+/// Runs the opcodes of a pickle over a stack of ids. An opcode costs at most the bytes it reads or the items it moves,
+/// so time and memory stay within a small multiple of the file's size.
 class PickleParser {
  public:
   PickleParser(std::string_view bytes, std::string_view source, const ReadProgress& progress)
       : bytes_(bytes), progress_(progress), tree_(std::string(source)) {}
 
   ValueTree parse() {
-    if (bytes_.size() > kMaxPickleBytes) fail("has {} bytes; allowed: up to {}", bytes_.size(), kMaxPickleBytes);
+    if (bytes_.size() > ValueTree::kMaxFileBytes)
+      fail("has {} bytes; allowed: up to {}", bytes_.size(), ValueTree::kMaxFileBytes);
     if (bytes_.empty() || static_cast<uint8_t>(bytes_[0]) != static_cast<uint8_t>(PickleOp::proto)) {
       fail("is not a pickle of protocol 2 to 5");
     }
@@ -66,7 +67,7 @@ class PickleParser {
 
   uint64_t number(size_t bytes) { return littleEndian(take(bytes)); }
 
-  /// Where the items end that the current opcode may not touch.
+  /// The stack below here belongs to outer marks; the current opcode may not touch it.
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
   void need(size_t count) const {
@@ -80,7 +81,7 @@ class PickleParser {
     return id;
   }
 
-  /// The stack's length at the last mark, which goes.
+  /// Removes the last mark and returns the length that the stack had at it.
   size_t popMark() {
     if (marks_.empty()) malformed("lacks a mark");
     const size_t begin = marks_.back();
@@ -155,7 +156,8 @@ class PickleParser {
     }
   }
 
-  /// Two's complement of any length; what 64 bits cannot hold becomes the nearest that they can.
+  /// Reads an integer in two's complement of any length. One that 64 bits cannot hold becomes the nearest that they
+  /// can.
   ValueId longInteger(std::string_view bytes) {
     if (bytes.empty()) return tree_.addInteger(0);
     const bool negative = static_cast<unsigned char>(bytes.back()) >> 7;
@@ -256,7 +258,7 @@ class PickleParser {
 
   bool store(uint64_t slot) {
     need(1);
-    // Picklers count from zero, so a slot beyond the bytes is nonsense and would only buy memory.
+    // Picklers count slots from zero, so a slot beyond the file's size is nonsense. Allowing it would only cost memory.
     const size_t slots = std::max<size_t>(bytes_.size(), 256);
     if (slot >= slots) fail("byte {}: memo slot {} is out of range; allowed: below {}", opcodeAt_, slot, slots);
     if (slot >= memo_.size()) memo_.resize(std::max<size_t>(slot + 1, std::min(2 * memo_.size(), slots)), kNoMemo);
@@ -279,12 +281,12 @@ class PickleParser {
   const ReadProgress& progress_;
   ValueTree tree_;
   size_t position_ = 0;
-  size_t opcodeAt_ = 0;
+  size_t opcodeAt_ = 0;  ///< where the current opcode begins
   bool stopped_ = false;
   std::vector<ValueId> stack_;
-  std::vector<size_t> marks_;
+  std::vector<size_t> marks_;  ///< lengths that the stack had when each mark was set
   std::vector<ValueId> memo_;
-  size_t memos_ = 0;
+  size_t memos_ = 0;  ///< how many slots of memo_ are filled
 };
 
 }  // namespace

@@ -10,18 +10,16 @@
 
 namespace moeblaze {
 
-inline constexpr size_t kMaxPickleBytes = size_t{2} << 30;
-
-/// The data in a Python pickle of protocol 2 to 5. Only opcodes that build plain data are known, so nothing is ever
-/// imported or called; any other throws InputError with its name and byte, as does whatever is malformed or beyond a
-/// limit. `source` stands for the file in errors.
+/// Reads the data of a Python pickle of protocol 2 to 5. Only opcodes that build plain data are known, so nothing is
+/// ever imported or called. Throws InputError for any other opcode, with its name and position, and for a pickle that
+/// is malformed or beyond a limit of ValueTree. `source` stands for the file in errors.
 ValueTree readPickle(std::string_view bytes, std::string_view source, const ReadProgress& progress = {});
 
-/// Writes one pickle of protocol 2, with the opcodes PyTorch itself uses. Values are given in order; a dict takes its
-/// keys and values in turn.
+/// Writes one pickle of protocol 2, with the opcodes that PyTorch itself uses. Values are given in order; a dict takes
+/// its keys and values in turn.
 class PickleWriter {
  public:
-  /// A later reference() to this stands for the same value.
+  /// A value that was remembered, so that reference() can stand for it later.
   enum class Memo : uint32_t {};
 
   PickleWriter();
@@ -30,19 +28,19 @@ class PickleWriter {
   void endDict();
   void beginList();
   void endList();
-  /// The pair of the two values written last.
+  /// Makes a tuple of the two values written last.
   void pair();
   void none();
   void boolean(bool value);
   void integer(int64_t value);
   void integer(uint64_t value);
   void real(double value);
-  /// Each text is written once, and referred to after.
+  /// Writes a text, or a reference to it when it was written before.
   void text(std::string_view value);
-  /// Keeps the value written last.
+  /// Remembers the value written last.
   Memo remember();
   void reference(Memo memo);
-  /// The whole pickle; the writer is spent.
+  /// Returns the whole pickle. The writer cannot be used any more.
   std::string finish();
 
  private:

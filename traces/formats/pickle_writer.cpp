@@ -55,7 +55,7 @@ void PickleWriter::integer(uint64_t value) {
 }
 
 void PickleWriter::longInteger(uint64_t low, bool negative) {
-  // Two's complement needs a bit for the sign above the highest that tells.
+  // Two's complement needs one bit for the sign above the highest bit that differs from it.
   const size_t bits = static_cast<size_t>(std::bit_width(negative ? ~low : low)) + 1;
   const size_t count = (bits + 7) / 8;
   put(out_, PickleOp::long1);

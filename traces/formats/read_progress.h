@@ -12,23 +12,23 @@
 
 namespace moeblaze {
 
-/// Hears how far a reader is, and can stop it. Both happen on the reading thread.
+/// Reports how far a reader is, and can stop it. Both happen on the reading thread.
 class ReadProgress {
  public:
   using Report = std::function<void(double fraction)>;
 
-  /// Reports nothing; only Ctrl-C under an InterruptWatch stops.
+  /// Reports nothing. Only Ctrl-C under an InterruptWatch stops the reader.
   ReadProgress() = default;
   ReadProgress(Report report, std::stop_token stop) : report_(std::move(report)), stop_(std::move(stop)) {}
 
-  /// So much of this part is done, in [0, 1]. Throws Interrupted once a stop was asked for.
+  /// Called by the reader when `fraction` of its work is done, in [0, 1]. Throws Interrupted when it shall stop.
   void at(double fraction) const {
     if (stop_.stop_requested()) throw Interrupted();
     InterruptWatch::check();
     if (report_) report_(from_ + (to_ - from_) * fraction);
   }
   void at(size_t done, size_t all) const { at(all == 0 ? 1 : static_cast<double>(done) / static_cast<double>(all)); }
-  /// The same hook for a reader whose work is [from, to] of this one's.
+  /// The progress of an inner reader, whose work is the part [from, to] of this one's.
   ReadProgress part(double from, double to) const {
     ReadProgress inner = *this;
     inner.from_ = from_ + (to_ - from_) * from;
@@ -42,7 +42,7 @@ class ReadProgress {
   double from_ = 0, to_ = 1;
 };
 
-/// Walks a text for a parser that knows nothing of progress, and reports every few hundred KiB.
+/// Goes through a text for a parser that knows nothing of progress, and reports every 256 KiB.
 class ProgressIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -73,13 +73,13 @@ class ProgressIterator {
   const ReadProgress* progress_;
 };
 
-/// Begin and end of `text` to parse under `progress`, which outlives both.
+/// The begin and end of `text` for a parser; both report to `progress`, which must outlive them.
 inline std::pair<ProgressIterator, ProgressIterator> watched(std::string_view text, const ReadProgress& progress) {
   const char *begin = text.data(), *end = begin + text.size();
   return {{begin, begin, end, progress}, {end, begin, end, progress}};
 }
 
-/// Whether the record of this number is one at which a loop over millions should call ReadProgress::at.
+/// Whether a loop over millions of records should call ReadProgress::at at the record of this number.
 constexpr bool isMilestone(size_t record) { return (record & 0xfff) == 0; }
 
 }  // namespace moeblaze

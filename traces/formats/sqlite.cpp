@@ -11,12 +11,12 @@
 
 namespace moeblaze::sqlite {
 
-/// What statements share with their database.
+/// What a database shares with its statements.
 struct Session {
   using Clock = std::chrono::steady_clock;
   sqlite3* database = nullptr;
   std::string path;
-  std::chrono::milliseconds stepTime{};  ///< 0: no limit
+  std::chrono::milliseconds stepTime{};  ///< 0 means no limit
   Clock::time_point stepBegan;
 };
 
@@ -26,7 +26,7 @@ namespace {
   if (code == SQLITE_INTERRUPT && InterruptWatch::requested()) throw Interrupted();
   if (code == SQLITE_INTERRUPT)
     refuse(session.path, "finding one row takes longer than {} ms, the most allowed", session.stepTime.count());
-  // The message may quote the file.
+  // SQLite's message may quote the file, so it is made safe to print.
   refuse(session.path, "{} (SQLite code {})", quote(sqlite3_errmsg(session.database)), code);
 }
 
@@ -40,7 +40,7 @@ int stopWhenLate(void* argument) {
   return session.stepTime.count() > 0 && Session::Clock::now() - session.stepBegan > session.stepTime ? 1 : 0;
 }
 
-/// As SQLite advises for files of unknown origin: https://www.sqlite.org/security.html
+/// Restricts a database as SQLite advises for files of unknown origin: https://www.sqlite.org/security.html
 void restrict(sqlite3* database, const ReadLimits& limits) {
   constexpr std::array<std::pair<int, int>, 4> kSettings{{{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                                           {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
@@ -99,7 +99,8 @@ double Statement::real(int column) const {
 std::string_view Statement::text(int column) const {
   expectType(column, SQLITE_TEXT, "text");
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
-  if (!bytes) fail(*session_, sqlite3_errcode(session_->database));  // no memory, or no valid UTF-16
+  if (!bytes)
+    fail(*session_, sqlite3_errcode(session_->database));  // no memory is left, or the text is no valid UTF-16
   return {bytes, static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
@@ -120,13 +121,18 @@ void Statement::bindOne(int parameter, double value) {
 }
 
 void Statement::bindOne(int parameter, std::string_view text) {
-  const char* bytes = text.empty() ? "" : text.data();  // a null pointer would bind NULL
+  const char* bytes = text.empty() ? "" : text.data();  // a null pointer would bind NULL instead
   check(*session_, sqlite3_bind_text64(statement_.get(), parameter, bytes, text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Statement::bindOne(int parameter, Blob blob) {
   const char* bytes = blob.bytes.empty() ? "" : blob.bytes.data();
   check(*session_, sqlite3_bind_blob64(statement_.get(), parameter, bytes, blob.bytes.size(), SQLITE_STATIC));
+}
+
+bool isDatabase(std::string_view head) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  return head.starts_with(kMagic);
 }
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -153,7 +159,7 @@ Database Database::openToRead(const std::string& path, const ReadLimits& limits)
   const auto status = std::filesystem::status(path, error);
   if (error) refuse(path, "cannot be opened: {}", error.message());
   if (!std::filesystem::is_regular_file(status)) refuse(path, "is not a regular file");
-  const std::string name = std::filesystem::absolute(path, error).string();  // ":memory:" is a file name here
+  const std::string name = std::filesystem::absolute(path, error).string();  // so that ":memory:" is a file name
   Database database(name, path, SQLITE_OPEN_READONLY);
   database.session_->stepTime = limits.stepTime;
   database.session_->stepBegan = Session::Clock::now();
@@ -202,7 +208,7 @@ Transaction::~Transaction() {
   if (!database_) return;
   try {
     database_->execute("ROLLBACK");
-  } catch (const std::exception&) {  // already rolled back by the failure that led here
+  } catch (const std::exception&) {  // the failure that led here has already rolled it back
   }
 }
 

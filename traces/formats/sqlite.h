@@ -10,49 +10,49 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-/// SQLite without its handles and codes: every failure throws InputError "<path>: <what went wrong>".
+/// SQLite without its handles and result codes. Every failure throws InputError "<path>: <what went wrong>".
 namespace moeblaze::sqlite {
 
-/// Bytes to be bound as a BLOB; a plain string_view is bound as TEXT.
+/// Bytes that are bound as a BLOB. A plain string_view is bound as TEXT.
 struct Blob {
   std::string_view bytes;
 };
 
-/// What somebody else's database may cost.
+/// Bounds on what reading a database of unknown origin may cost.
 struct ReadLimits {
   int32_t valueBytes = 64 << 20;               ///< longest text, blob or row
-  std::chrono::milliseconds stepTime{60'000};  ///< longest search for one row
+  std::chrono::milliseconds stepTime{60'000};  ///< longest time to find one row
 };
 
 struct Session;
 
-/// A prepared statement. Must not outlive its Database. Columns count from 0.
+/// A prepared statement. It must not outlive its Database. Columns count from 0.
 class Statement {
  public:
-  /// True: there is a row to read. False: the statement is at its end and was reset. Throws Interrupted when the user
-  /// asked to stop.
+  /// Goes to the next row. Returns false after the last one; the statement was then reset. Throws Interrupted when the
+  /// user asked to stop.
   bool step();
-  /// Binds `values` in order to ?1, ?2, ... for the next steps; texts and blobs must live until then.
+  /// Binds `values` in order to ?1, ?2, ... for the next steps. Texts and blobs must live until those are done.
   template <typename... Values>
   void bind(const Values&... values) {
     int parameter = 0;
     (bindOne(++parameter, values), ...);
   }
-  /// Binds `values` and runs to the end, ignoring rows.
+  /// Binds `values` and runs the statement to its end. Rows are ignored.
   template <typename... Values>
   void run(const Values&... values) {
     bind(values...);
     while (step()) {
     }
   }
-  /// Ends reading early, which lets go of locks.
+  /// Ends reading before the last row, which releases the locks.
   void reset();
 
   int columns() const;
   bool isNull(int column) const;
-  /// The column's value; a value of another type is refused. Views last until the next step.
+  /// The value of a column. Throws InputError for a value of another type. Views last until the next step.
   int64_t integer(int column) const;
-  double real(int column) const;  ///< integers too
+  double real(int column) const;  ///< also takes integers
   std::string_view text(int column) const;
   std::string_view blob(int column) const;
 
@@ -76,24 +76,27 @@ class Statement {
   Session* session_;
 };
 
-/// An open database file. One thread at a time, and never in a child after fork.
+/// Whether a file that begins with `head` is an SQLite database.
+bool isDatabase(std::string_view head);
+
+/// An open database file. Only one thread may use it at a time, and never a child after fork.
 class Database {
  public:
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;
   ~Database();
-  /// Opens a file nobody vouches for, read-only: no extensions, views or triggers, bounded values and time. Other
-  /// programs may be writing it.
+  /// Opens a file of unknown origin to read it, without extensions, views and triggers, and with bounds on values and
+  /// time. Other programs may be writing it.
   static Database openToRead(const std::string& path, const ReadLimits& limits = {});
-  /// Opens a file this project's own programs wrote, to finish it.
+  /// Opens a file that this project's own programs wrote, in order to finish it.
   static Database openToWrite(const std::string& path);
-  /// Creates an empty database; whatever was at `path` is gone. Errors call the file `shownPath` if that is given.
+  /// Creates an empty database in place of whatever was at `path`. Errors call the file `shownPath` if that is given.
   static Database create(const std::string& path, const std::string& shownPath = {});
 
-  /// Runs statements that yield nothing worth reading.
+  /// Runs statements whose rows, if any, do not matter.
   void execute(const std::string& sql);
   Statement prepare(std::string_view sql);
-  /// The first column of the only row of `sql`.
+  /// The integer in the first column of the first row that `sql` gives.
   int64_t integer(std::string_view sql);
   const std::string& path() const;
 
@@ -107,7 +110,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-/// Everything until commit() becomes durable together; without commit() none of it does.
+/// A transaction on a database. commit() makes everything since the beginning durable together; without it, none of it
+/// stays.
 class Transaction {
  public:
   explicit Transaction(Database& database);

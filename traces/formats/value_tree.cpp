@@ -34,8 +34,8 @@ ValueId ValueTree::addUnsigned(uint64_t value) {
 ValueId ValueTree::addReal(double value) { return add({ValueKind::real, 0, 0, std::bit_cast<uint64_t>(value)}); }
 
 ValueId ValueTree::addText(std::string_view text) {
-  if (text.size() > kMaxTextBytes) {
-    refuse(source_, "holds a text of {} bytes; allowed: up to {}", text.size(), kMaxTextBytes);
+  if (text.size() > kMaxValueTextBytes) {
+    refuse(source_, "holds a text of {} bytes; allowed: up to {}", text.size(), kMaxValueTextBytes);
   }
   const ValueId id = add({ValueKind::text, 0, static_cast<uint32_t>(text.size()), texts_.size()});
   texts_ += text;
@@ -56,7 +56,7 @@ void ValueTree::append(ValueId container, std::span<const ValueId> items) {
 void ValueTree::reserve(Node& container, size_t count) {
   const size_t capacity = container.capacityLog ? size_t{1} << container.capacityLog : container.count;
   if (count <= capacity) return;
-  // Most containers are filled at once and fit exactly; one that grows moves to twice the room.
+  // Most containers are filled at once and get exactly the room they need. One that grows moves to twice the room.
   const size_t room = container.count ? std::bit_ceil(count) : count;
   const size_t begin = references_.size();
   if (begin + room > kMaxReferences) {

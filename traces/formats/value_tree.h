@@ -13,7 +13,7 @@ enum class ValueKind : uint8_t {
   none,
   boolean,
   integer,
-  unsignedInteger,  ///< above the int64 range
+  unsignedInteger,  ///< an integer above the range of int64
   real,
   text,
   tuple,
@@ -22,16 +22,17 @@ enum class ValueKind : uint8_t {
 };
 std::string_view name(ValueKind kind);
 
-/// The first ids are the values that need no storage.
+/// A value of a ValueTree. The named ones are the same in every tree.
 enum class ValueId : uint32_t { none, no, yes };
 
-/// Values out of a foreign file, in one arena: containers hold ids, so what a file shares is shared here, and what
-/// refers to itself does so here. Every addition is bounded; too many throw InputError.
+/// The values of a foreign file, in one arena. Containers hold ids, so values that the file shares are shared here, and
+/// a container may contain itself. Throws InputError when there are too many values.
 class ValueTree {
  public:
+  static constexpr size_t kMaxFileBytes = size_t{2} << 30;  ///< of a pickle or JSON text to read into a tree
   static constexpr size_t kMaxValues = size_t{1} << 27;
-  static constexpr size_t kMaxReferences = size_t{1} << 29;
-  static constexpr size_t kMaxTextBytes = size_t{16} << 20;
+  static constexpr size_t kMaxReferences = size_t{1} << 29;  ///< items of all containers together
+  static constexpr size_t kMaxValueTextBytes = size_t{16} << 20;
 
   /// `source` stands for the file in errors.
   explicit ValueTree(std::string source);
@@ -40,11 +41,12 @@ class ValueTree {
   ValueId addUnsigned(uint64_t value);
   ValueId addReal(double value);
   ValueId addText(std::string_view text);
-  /// An empty tuple, list or dict.
+  /// Adds an empty tuple, list or dict.
   ValueId addContainer(ValueKind kind);
-  /// Puts `items` (keys and values in turn for a dict) at the container's end.
+  /// Adds `items` at the end of a container. For a dict they are keys and values in turn.
   void append(ValueId container, std::span<const ValueId> items);
   void setRoot(ValueId root) { root_ = root; }
+  /// Counts an integer that did not fit into 64 bits.
   void countClamped() { ++clamped_; }
 
   ValueId root() const { return root_; }
@@ -54,21 +56,21 @@ class ValueTree {
   uint64_t bits(ValueId id) const { return node(id).value; }
   double real(ValueId id) const;
   std::string_view text(ValueId id) const;
-  /// What a container holds; keys and values in turn for a dict.
+  /// The items of a container. For a dict they are keys and values in turn.
   std::span<const ValueId> items(ValueId id) const;
-  /// The value of the last `key` in a dict; nothing when it is missing or None.
+  /// The value of the last entry with `key` in a dict. Nothing when there is none or its value is None.
   std::optional<ValueId> find(ValueId dict, std::string_view key) const;
 
   const std::string& source() const { return source_; }
-  /// Integers beyond 64 bits, which are kept as the nearest that fits.
+  /// How many integers did not fit into 64 bits; each was kept as the nearest integer that fits.
   int64_t clamped() const { return clamped_; }
 
  private:
   struct Node {
     ValueKind kind = ValueKind::none;
-    uint8_t capacityLog = 0;  ///< of a container that grew; 0: exactly `count`
-    uint32_t count = 0;       ///< items or bytes
-    uint64_t value = 0;       ///< bits, or where items or bytes begin
+    uint8_t capacityLog = 0;  ///< log2 of the room of a container that has grown; 0 when its room is `count`
+    uint32_t count = 0;       ///< how many items or bytes it has
+    uint64_t value = 0;       ///< its bits, or where its items or bytes begin
   };
 
   const Node& node(ValueId id) const { return nodes_[static_cast<size_t>(id)]; }

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
+
+#include "core/trace/live_by_address.h"
+#include "core/trace/trace_limits.h"
 
 namespace moeblaze {
 namespace {
 
-/// Replays one track's sorted events.
+/// Replays the sorted events of one track.
 class Replay {
  public:
   Replay(TraceImport& import, TrackId track) : import_(import), trace_(import.trace()), track_(track) {}
 
-  void apply(const MemoryEvent& event) {
+  void apply(const AddressEvent& event) {
     checkTotal(event);
     event.isFree ? free(event) : allocate(event);
     addPoint(allocated_, event.timeNs, event.totalAllocated);
@@ -29,26 +31,26 @@ class Replay {
  private:
   using Points = std::vector<std::pair<int64_t, double>>;
 
-  void allocate(const MemoryEvent& event) {
+  void allocate(const AddressEvent& event) {
     if (event.bytes == 0) return import_.lose("allocations of no bytes");
-    if (const auto found = live_.find(event.address); found != live_.end()) {
+    const size_t added = import_.add({.track = track_,
+                                      .name = event.name,
+                                      .bytes = event.bytes,
+                                      .allocNs = event.timeNs,
+                                      .address = event.address,
+                                      .stream = event.stream});
+    if (const auto before = live_.allocate(event.address, added)) {
       import_.lose("frees missing: memory was allocated again at an address in use");
-      release(found, event.timeNs);
+      trace_.allocations[*before].freeNs = event.timeNs;
     }
-    live_.emplace(event.address, trace_.allocations.size());
-    import_.add({.track = track_,
-                 .name = event.name,
-                 .bytes = event.bytes,
-                 .allocNs = event.timeNs,
-                 .address = event.address,
-                 .stream = event.stream});
   }
 
-  void free(const MemoryEvent& event) {
-    if (const auto found = live_.find(event.address); found != live_.end()) {
-      const int64_t bytes = trace_.allocations[found->second].bytes;
-      if (event.bytes != 0 && event.bytes != bytes) import_.lose("frees of another size than was allocated");
-      return release(found, event.timeNs);
+  void free(const AddressEvent& event) {
+    if (const auto freed = live_.free(event.address)) {
+      Allocation& allocation = trace_.allocations[*freed];
+      if (event.bytes != 0 && event.bytes != allocation.bytes) import_.lose("frees of another size than was allocated");
+      allocation.freeNs = event.timeNs;
+      return;
     }
     if (event.bytes == 0) return import_.lose("frees of memory older than the recording, of unknown size");
     olderBytes_ += event.bytes;
@@ -61,15 +63,9 @@ class Replay {
                  .stream = event.stream});
   }
 
-  void release(std::unordered_map<uint64_t, size_t>::iterator block, int64_t timeNs) {
-    Allocation& allocation = trace_.allocations[block->second];
-    allocation.freeNs = timeNs;
-    live_.erase(block);
-  }
-
-  /// Notes what the first total says existed before, and counts totals that do not follow from the one before. Modulo
-  /// 2^64, where no file can make it overflow.
-  void checkTotal(const MemoryEvent& event) {
+  /// Notes how much the first stated total says existed before, and counts totals that do not follow from the total
+  /// before them. It calculates modulo 2^64, so that no file can make it overflow.
+  void checkTotal(const AddressEvent& event) {
     const auto change = static_cast<uint64_t>(event.isFree ? -event.bytes : event.bytes);
     changes_ += change;
     if (event.totalAllocated < 0) return;
@@ -84,9 +80,9 @@ class Replay {
 
   void addRemainder() {
     const auto before = static_cast<int64_t>(before_.value_or(0));
-    const int64_t bytes = before < 0 || before > kMaxBytes ? 0 : before - olderBytes_;
+    const int64_t bytes = before < 0 || before > kMaxAllocationBytes ? 0 : before - olderBytes_;
     if (bytes <= 0) return;
-    trace_.allocations.push_back(
+    import_.add(
         {.track = track_, .name = trace_.strings.add("allocated before the recording"), .older = true, .bytes = bytes});
   }
 
@@ -102,19 +98,19 @@ class Replay {
   TraceImport& import_;
   Trace& trace_;
   TrackId track_;
-  std::unordered_map<uint64_t, size_t> live_;  ///< index of the allocation at an address
+  LiveByAddress<size_t> live_;  ///< indices of allocations
   Points allocated_, reserved_;
   std::optional<uint64_t> before_;  ///< bytes that existed before the first event
-  uint64_t changes_ = 0;            ///< of the total, by all events so far
-  int64_t olderBytes_ = 0;
+  uint64_t changes_ = 0;            ///< by how much all events so far changed the total
+  int64_t olderBytes_ = 0;          ///< bytes of older allocations that were freed
 };
 
 }  // namespace
 
 void MemoryLog::sort(int64_t originNs) {
-  for (MemoryEvent& event : events_) event.timeNs -= originNs;
-  // By time first: recorders number events thread by thread.
-  std::stable_sort(events_.begin(), events_.end(), [](const MemoryEvent& a, const MemoryEvent& b) {
+  for (AddressEvent& event : events_) event.timeNs -= originNs;
+  // Times come first, because recorders number events for each thread separately.
+  std::stable_sort(events_.begin(), events_.end(), [](const AddressEvent& a, const AddressEvent& b) {
     return std::tie(a.timeNs, a.order) < std::tie(b.timeNs, b.order);
   });
   for (size_t i = 1; i < events_.size(); ++i)
@@ -124,7 +120,7 @@ void MemoryLog::sort(int64_t originNs) {
 void MemoryLog::finish(TraceImport& import, TrackId track, int64_t originNs) {
   sort(originNs);
   Replay replay(import, track);
-  for (const MemoryEvent& event : events_) replay.apply(event);
+  for (const AddressEvent& event : events_) replay.apply(event);
   replay.finish();
 }
 

@@ -1,15 +1,17 @@
 #include "traces/import/trace_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/trace/trace_limits.h"
 
 namespace moeblaze {
 namespace {
 
-constexpr size_t kMaxTracks = 4096;
-constexpr size_t kMaxDevices = 4096;
-constexpr size_t kMaxEvents = size_t{1} << 28;
+// A trace holds so many allocations, frees, spans and points.
+constexpr size_t kMaxEvents = 4 * size_t{kMaxTraceRows};
 
 }  // namespace
 
@@ -17,16 +19,17 @@ void TraceBuilder::device(int32_t id, std::string_view name, int64_t memoryBytes
   auto found = std::find_if(trace().devices.begin(), trace().devices.end(),
                             [&](const Device& device) { return device.id == id; });
   if (found == trace().devices.end()) {
-    if (trace().devices.size() >= kMaxDevices) return lose("devices beyond the first 4096");
+    if (trace().devices.size() >= kMaxImportedDevices)
+      return lose(fmt::format("devices beyond the first {}", kMaxImportedDevices));
     found = trace().devices.insert(found, {id, {}, 0});
   }
-  if (found->name.empty()) found->name = name.substr(0, kMaxText);
+  if (found->name.empty()) found->name = name.substr(0, kMaxNameBytes);
   if (found->memoryBytes == 0) found->memoryBytes = memoryBytes;
 }
 
 TrackId TraceBuilder::track(const std::string& name, int32_t device) {
   if (const auto found = tracks_.find(name); found != tracks_.end()) return found->second;
-  if (trace().tracks.size() >= kMaxTracks) return TrackId::none;
+  if (trace().tracks.size() >= kMaxImportedTracks) return TrackId::none;
   const TrackId id{static_cast<int32_t>(trace().tracks.size())};
   trace().tracks.push_back({name, TrackKind::observed, device});
   tracks_.emplace(name, id);
@@ -35,10 +38,10 @@ TrackId TraceBuilder::track(const std::string& name, int32_t device) {
 }
 
 StringId TraceBuilder::text(std::string_view text) {
-  if (text.size() <= kMaxText) return import_.text(text);
-  lose("names cut to 16384 bytes");
-  size_t end = kMaxText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not within a character
+  if (text.size() <= kMaxNameBytes) return import_.text(text);
+  lose(fmt::format("names cut to {} bytes", kMaxNameBytes));
+  size_t end = kMaxNameBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // do not cut within a character
   return import_.text(text.substr(0, end));
 }
 
@@ -47,7 +50,7 @@ void TraceBuilder::span(TrackId track, std::string_view name, int64_t startNs, i
   trace().spans.push_back({track, text(name), startNs, durationNs});
 }
 
-void TraceBuilder::memory(TrackId track, const MemoryEvent& event) {
+void TraceBuilder::memory(TrackId track, const AddressEvent& event) {
   if (countEvent(track, event.timeNs)) memory_[track].add(event);
 }
 
@@ -61,7 +64,7 @@ void TraceBuilder::counterPoint(TrackId track, std::string_view name, std::strin
 
 bool TraceBuilder::countEvent(TrackId track, int64_t timeNs) {
   if (track == TrackId::none) {
-    lose("events on tracks beyond the first 4096");
+    lose(fmt::format("events on tracks beyond the first {}", kMaxImportedTracks));
     return false;
   }
   if (++events_ > kMaxEvents) refuse(import_.source(), "holds too many events; allowed: up to {}", kMaxEvents);

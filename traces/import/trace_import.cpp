@@ -6,11 +6,12 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/trace/trace_limits.h"
 
 namespace moeblaze {
 namespace {
 
-/// Bytes of the UTF-8 sequence at the start of `text`; 0 when it is none.
+/// Bytes of the UTF-8 sequence with which `text` begins; 0 when it begins with none.
 size_t sequenceLength(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return 1;
@@ -18,7 +19,7 @@ size_t sequenceLength(std::string_view text) {
   if (length == 0 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if (byte(i) >> 6 != 2) return 0;
-  // Overlong forms, surrogates and what lies beyond Unicode.
+  // Overlong forms, surrogates and numbers beyond Unicode are not valid.
   if ((byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) > 0x9f) ||
       (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) > 0x8f)) {
     return 0;
@@ -26,7 +27,7 @@ size_t sequenceLength(std::string_view text) {
   return length;
 }
 
-/// Whether a frame belongs to PyTorch, Python or C++ rather than to the program or a library on top.
+/// Whether a frame in `file` belongs to PyTorch, Python or C++ rather than to the program or a library that it uses.
 bool isInternal(std::string_view file) {
   constexpr std::array<std::string_view, 5> kParts{"site-packages/torch/", "dist-packages/torch/", "/torch/csrc/",
                                                    "/torch/include/", "<frozen "};
@@ -63,11 +64,12 @@ StringId TraceImport::text(std::string_view text) {
 }
 
 size_t TraceImport::add(const Allocation& allocation) {
-  constexpr int64_t kMaxTotal = int64_t{1} << 62;
-  if (allocation.bytes > kMaxTotal - totalBytes_) {
-    refuse(source_, "allocations have too many bytes in all; allowed: up to {}", kMaxTotal);
+  if (trackBytes_.size() < trace_.tracks.size()) trackBytes_.resize(trace_.tracks.size());
+  int64_t& bytes = trackBytes_[index(allocation.track)];
+  if (allocation.bytes > kMaxTrackBytes - bytes) {
+    refuse(source_, "allocations have too many bytes in all; allowed: up to {}", kMaxTrackBytes);
   }
-  totalBytes_ += allocation.bytes;
+  bytes += allocation.bytes;
   trace_.allocations.push_back(allocation);
   return trace_.allocations.size() - 1;
 }

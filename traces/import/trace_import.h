@@ -4,12 +4,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "core/trace/trace.h"
 
 namespace moeblaze {
 
-/// Fills a Trace from a foreign file: keeps its texts valid, its sums within int64 and count of what is lost.
+/// Fills a Trace from a foreign file. It keeps texts valid UTF-8 and the bytes of a track within kMaxTrackBytes, and
+/// counts what is lost.
 class TraceImport {
  public:
   /// `source` stands for the file in errors.
@@ -20,18 +22,18 @@ class TraceImport {
 
   /// Adds `count` to the loss `what`.
   void lose(std::string_view what, int64_t count = 1);
-  /// `text`, with '?' for every byte that is not UTF-8, which is counted as a loss.
+  /// Adds `text` to the trace's strings. Bytes that are not UTF-8 become '?', and the text is then counted as a loss.
   StringId text(std::string_view text);
-  /// The index of the allocation; throws InputError when the track's bytes would leave int64.
+  /// Adds an allocation and returns its index. Throws InputError when its track would hold too many bytes.
   size_t add(const Allocation& allocation);
-  /// "file:function:line" of the innermost frame outside PyTorch itself, the file without folders; the innermost frame
-  /// when all are inside, empty without frames.
+  /// Names an allocation by its stack: "file:function:line" of the innermost frame outside PyTorch itself, the file
+  /// without its folders. When all frames are inside PyTorch, the innermost one is taken. Empty without frames.
   StringId nameOf(StackId stack);
 
  private:
   std::string source_;
   Trace trace_;
-  int64_t totalBytes_ = 0;
+  std::vector<int64_t> trackBytes_;               ///< of all allocations, by track
   std::unordered_map<uint32_t, StringId> names_;  ///< by stack
 };
 

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/base/error.h"
-#include "traces/store/store_loader.h"
+#include "traces/store/trace_loader.h"
 
 namespace moeblaze {
 
@@ -15,7 +15,7 @@ TraceFollower::TraceFollower(TraceFollower&&) noexcept = default;
 TraceFollower& TraceFollower::operator=(TraceFollower&&) noexcept = default;
 
 bool TraceFollower::poll(const ReadProgress& progress) {
-  const State now = stateOf();  // before reading: what comes meanwhile is for the next poll
+  const State now = stateOf();  // taken before reading, so that the next poll sees what is written meanwhile
   if (hasTrace_ && now == seen_) return false;
   try {
     loader_->advance(progress);

@@ -13,8 +13,8 @@ namespace store {
 class TraceLoader;
 }
 
-/// Reads an .mbtrace while it is being recorded. Each poll unpacks only what was added; between polls the file is
-/// closed, so the recording program can finish it.
+/// Reads an .mbtrace while it is being recorded. Each poll unpacks only what was added. Between polls the file is
+/// closed, so that the recording program can finish it.
 class TraceFollower {
  public:
   explicit TraceFollower(std::string path);
@@ -22,15 +22,16 @@ class TraceFollower {
   TraceFollower(TraceFollower&&) noexcept;
   TraceFollower& operator=(TraceFollower&&) noexcept;
 
-  /// Whether there was anything new. A file that was replaced is read from its start. Throws InputError as readTrace.
+  /// Reads what is new and returns whether there was anything. A file that was replaced is read from its start. Throws
+  /// InputError as readTrace does.
   bool poll(const ReadProgress& progress = {});
-  /// Everything read so far; stays until the next poll.
+  /// Everything read so far. The reference stays valid and unchanged until the next poll.
   const Trace& trace() const;
-  /// Whether the recording came to its end; a program that was killed never gets there.
+  /// Whether the recording was finished. It never is when its program was killed.
   bool finished() const;
 
  private:
-  /// Sizes and times of the file and of its log: they change with every commit.
+  /// Sizes and modification times of the file and of its log, one of which changes with every commit.
   struct State {
     int64_t fileBytes = -1, fileTime = 0, logBytes = -1, logTime = 0;
     bool operator==(const State&) const = default;

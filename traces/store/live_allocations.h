@@ -8,11 +8,12 @@
 
 namespace moeblaze::store {
 
-/// What is alive, by ids that mostly count up: pages of ids, each kept as long as one of them lives.
+/// The allocations that are alive, by id. Ids mostly count up, so they are kept in pages, and a page is dropped when
+/// none of its ids is alive.
 class LiveAllocations {
  public:
   struct Entry {
-    int32_t track = -1;  ///< -1: not alive
+    int32_t track = -1;  ///< -1 when not alive
     int64_t bytes = 0;
     int64_t allocNs = 0;
   };
@@ -24,7 +25,7 @@ class LiveAllocations {
     ++page.alive;
   }
 
-  /// Nothing when `id` is not alive.
+  /// Returns nothing when `id` is not alive.
   std::optional<Entry> find(int64_t id) const {
     const auto page = pages_.find(id / kPageIds);
     if (id < 0 || page == pages_.end()) return std::nullopt;

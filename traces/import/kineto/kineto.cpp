@@ -10,7 +10,9 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/trace/trace_limits.h"
 #include "traces/formats/gzip.h"
+#include "traces/import/file_kind.h"
 #include "traces/import/kineto/kineto_events.h"
 #include "traces/import/memory_log.h"
 #include "traces/import/trace_builder.h"
@@ -18,9 +20,7 @@
 namespace moeblaze {
 namespace {
 
-constexpr int32_t kHost = -1;
-
-/// How the spans of a category are named.
+/// How the tracks of one of Kineto's categories are named.
 struct Lane {
   std::string_view category, name;
   bool onDevice = false;
@@ -35,8 +35,7 @@ constexpr std::array<Lane, 6> kLanes{{
 }};
 
 std::optional<int32_t> toDevice(std::optional<int64_t> id) {
-  constexpr int64_t kMostDevices = 4096;
-  return id && *id >= 0 && *id < kMostDevices ? std::optional(static_cast<int32_t>(*id)) : std::nullopt;
+  return TraceBuilder::isDevice(id) ? std::optional(static_cast<int32_t>(*id)) : std::nullopt;
 }
 
 std::optional<int64_t> toInteger(std::string_view text) {
@@ -45,14 +44,14 @@ std::optional<int64_t> toInteger(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-class Import : public KinetoVisitor {
+class KinetoImport : public KinetoVisitor {
  public:
-  explicit Import(std::string_view source) : builder_(source) {
+  explicit KinetoImport(std::string_view source) : builder_(source) {
     builder_.trace().meta = {{"source", "kineto"}, {"file", std::string(source)}};
   }
 
   void event(const KinetoEvent& event) override {
-    if (event.phase == "M") return;  // names and order of Chrome's rows
+    if (event.phase == "M") return;  // metadata: only names and order of Chrome's rows
     if (event.name == "[memory]" && event.phase == "i") return memory(event);
     const auto lane =
         std::find_if(kLanes.begin(), kLanes.end(), [&](const Lane& known) { return known.category == event.category; });
@@ -63,7 +62,7 @@ class Import : public KinetoVisitor {
   void device(const KinetoDevice& device) override {
     const std::optional<int32_t> id = toDevice(device.id);
     if (!id) return builder_.lose("device descriptions without a usable id");
-    builder_.device(*id, device.name, std::clamp<int64_t>(device.memoryBytes.value_or(0), 0, kMaxBytes));
+    builder_.device(*id, device.name, std::clamp<int64_t>(device.memoryBytes.value_or(0), 0, kMaxAllocationBytes));
   }
 
   void meta(std::string_view key, std::string_view value) override {
@@ -79,10 +78,11 @@ class Import : public KinetoVisitor {
   Trace finish() { return builder_.finish(); }
 
  private:
-  /// Counts by category, of which a file may hold any number.
+  /// Counts an event as lost under its category. A file may have any number of categories, so only the first ones are
+  /// counted apart.
   void loseCategory(const std::string& category) {
-    constexpr size_t kMost = 32;
-    if (foreign_.size() < kMost) foreign_.insert(category);
+    constexpr size_t kMaxCategories = 32;
+    if (foreign_.size() < kMaxCategories) foreign_.insert(category);
     builder_.lose(foreign_.contains(category) ? fmt::format("events of category {}, not imported", quote(category))
                                               : "events of other categories, not imported");
   }
@@ -91,12 +91,15 @@ class Import : public KinetoVisitor {
     const auto& bytes = event[KinetoArg::bytes];
     const auto& address = event[KinetoArg::address];
     const bool onHost = event[KinetoArg::deviceType] == 0;
-    const std::optional<int32_t> device = onHost ? kHost : toDevice(event[KinetoArg::memoryDevice]);
-    if (!bytes || !address || !event.startNs || !device || *bytes > kMaxBytes || *bytes < -kMaxBytes) {
+    const std::optional<int32_t> device = onHost ? kHostDevice : toDevice(event[KinetoArg::memoryDevice]);
+    if (!bytes || !address || !event.startNs || !device || *bytes > kMaxAllocationBytes ||
+        *bytes < -kMaxAllocationBytes) {
       return builder_.lose("malformed [memory] events");
     }
     const TrackId track = builder_.track(onHost ? "memory, host" : fmt::format("memory, device {}", *device), *device);
-    const auto total = [&](KinetoArg arg) { return std::clamp<int64_t>(event[arg].value_or(-1), -1, kMaxBytes); };
+    const auto total = [&](KinetoArg arg) {
+      return std::clamp<int64_t>(event[arg].value_or(-1), -1, kMaxAllocationBytes);
+    };
     builder_.memory(track, {.timeNs = *event.startNs,
                             .order = event[KinetoArg::order].value_or(0),
                             .address = static_cast<uint64_t>(*address),
@@ -107,14 +110,14 @@ class Import : public KinetoVisitor {
   }
 
   void span(const KinetoEvent& event, const Lane& lane) {
-    if (!event.startNs || !event.durationNs || *event.durationNs < 0 || *event.durationNs > kMaxDurationNs) {
+    if (!event.startNs || !event.durationNs || *event.durationNs < 0 || *event.durationNs > kMaxTimeNs) {
       return builder_.lose(fmt::format("malformed events of category '{}'", lane.category));
     }
     if (!lane.onDevice) {
       const std::string name = fmt::format("{}, thread {}", lane.name, quotedUnlessNumber(event.thread));
-      return builder_.span(builder_.track(name, kHost), event.name, *event.startNs, *event.durationNs);
+      return builder_.span(builder_.track(name, kHostDevice), event.name, *event.startNs, *event.durationNs);
     }
-    // Annotations have no arguments for it: there the process is the device and the thread the stream.
+    // Annotations do not state device and stream; Kineto writes them as the process and the thread instead.
     const std::optional<int64_t> device =
         event[KinetoArg::device] ? event[KinetoArg::device] : toInteger(event.process);
     const std::optional<int64_t> stream = event[KinetoArg::stream] ? event[KinetoArg::stream] : toInteger(event.thread);
@@ -130,16 +133,27 @@ class Import : public KinetoVisitor {
   }
 
   TraceBuilder builder_;
-  std::set<std::string> foreign_;  ///< categories that are counted
+  std::set<std::string> foreign_;  ///< categories whose events are counted apart
 };
 
 }  // namespace
 
 Trace importKineto(std::string_view bytes, std::string_view source, const ReadProgress& progress) {
   std::string storage;
-  Import import(source);
+  KinetoImport import(source);
   readKineto(gunzip(bytes, storage, source), source, import, progress);
   return import.finish();
+}
+
+FileKind kinetoFile() {
+  return {
+      .name = "Kineto trace",
+      .brief = "Kineto JSON or JSON.gz",
+      .allowed = "a Kineto trace (JSON or JSON.gz)",
+      .recognises =
+          [](const FileHead& head) { return isGzip(head.bytes) || head.firstMark() == '{' || head.firstMark() == '['; },
+      .read = [](const std::string& path,
+                 const ReadProgress& progress) { return importKineto(contentOf(path), path, progress); }};
 }
 
 }  // namespace moeblaze

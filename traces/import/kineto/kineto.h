@@ -7,10 +7,10 @@
 
 namespace moeblaze {
 
-/// A trace of PyTorch's profiler (Kineto's Chrome JSON, gzip or not). `[memory]` events become allocations and
-/// counters on one observed track per device; kernels, copies, memsets, annotations and CPU operators become spans on
-/// tracks named by what they are. Times start at the first of them. What does not fit is counted as a loss. Throws
-/// InputError naming `source` for what is not such a file.
+/// Imports a trace of PyTorch's profiler: Kineto's Chrome JSON, compressed with gzip or not. `[memory]` events become
+/// allocations and counters on one observed track for each device. Kernels, copies, memsets, annotations and CPU
+/// operators become spans on tracks that are named after them. Times count from the first of all events. What does not
+/// fit is counted as a loss. Throws InputError naming `source` for anything but such a file.
 Trace importKineto(std::string_view bytes, std::string_view source, const ReadProgress& progress = {});
 
 }  // namespace moeblaze

@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/trace/trace_limits.h"
+#include "traces/formats/json_tree.h"
 
 namespace moeblaze {
 namespace {
 
-constexpr size_t kMaxDepth = 64;
-constexpr double kMaxNs = 0x1p61;
-
-/// What the container being read is.
+/// What the object or list that is being read stands for.
 enum class Place : uint8_t { outside, top, events, event, args, devices, device, other };
 
 constexpr std::array<std::pair<std::string_view, KinetoArg>, static_cast<size_t>(KinetoArg::count)> kArgs{{
@@ -35,28 +34,28 @@ constexpr std::array<std::pair<std::string_view, KinetoArg>, static_cast<size_t>
 
 /// A value that is neither an object nor a list.
 struct Scalar {
-  std::string_view text;  ///< of a string; a number as written
+  std::string_view text;  ///< the string itself, or a number as written
   bool isString = false;
-  std::optional<int64_t> integer{};  ///< of a number without a fraction
+  std::optional<int64_t> integer{};  ///< the value of a number without a fraction
 };
 
-/// nlohmann's events made into the visitor's. It recurses nowhere, and neither does the parser.
-class Reader : public nlohmann::json_sax<nlohmann::json> {
+/// Turns the calls of nlohmann's parser into those of a visitor. Neither this class nor the parser recurses.
+class KinetoReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  /// `size` is the text's.
-  Reader(size_t size, std::string_view source, KinetoVisitor& visitor)
+  /// `size` is that of the text, in bytes.
+  KinetoReader(size_t size, std::string_view source, KinetoVisitor& visitor)
       : size_(size), source_(source), visitor_(visitor) {}
 
   bool null() override { return scalar({"null"}); }
   bool boolean(bool value) override { return scalar({value ? "true" : "false"}); }
   bool number_integer(number_integer_t value) override { return integer(value, value); }
   bool number_unsigned(number_unsigned_t value) override {
-    const bool fits = std::in_range<int64_t>(value) || key_ == "Addr";  // of an address all 64 bits count
+    const bool fits = std::in_range<int64_t>(value) || key_ == "Addr";  // all 64 bits of an address count
     return integer(value, fits ? std::optional(static_cast<int64_t>(value)) : std::nullopt);
   }
   bool number_float(number_float_t, const string_t& text) override { return scalar({text}); }
   bool string(string_t& value) override { return scalar({value, true}); }
-  bool binary(binary_t&) override { return true; }  // not in JSON text
+  bool binary(binary_t&) override { return true; }  // never called for JSON text
 
   bool key(string_t& value) override {
     std::swap(key_, value);
@@ -110,7 +109,8 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool open(bool isObject) {
-    if (places_.size() >= kMaxDepth) refuse(source_, "is nested too deep; allowed: up to {} levels", kMaxDepth);
+    if (places_.size() >= kMaxJsonLevels)
+      refuse(source_, "is nested too deep; allowed: up to {} levels", kMaxJsonLevels);
     const Place child = childPlace(isObject);
     if (place() == Place::events && child == Place::other) visitor_.malformed();
     if (child == Place::events) foundEvents_ = true;
@@ -164,7 +164,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "name") event_.name = value.text;
   }
 
-  /// Keeps the capacity of the texts: one event follows another by the million.
+  /// Empties the event but keeps the memory of its texts, because events follow one another by the million.
   void clearEvent() {
     for (std::string* text : {&event_.phase, &event_.category, &event_.name, &event_.process, &event_.thread})
       text->clear();
@@ -176,8 +176,8 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   size_t size_;
   std::string_view source_;
   KinetoVisitor& visitor_;
-  std::vector<Place> places_;  ///< of the open containers
-  std::string key_;            ///< last one read
+  std::vector<Place> places_;  ///< one for each object or list that is open
+  std::string key_;            ///< the last one read
   KinetoEvent event_;
   KinetoDevice device_;
   bool foundEvents_ = false;
@@ -186,7 +186,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 std::optional<int64_t> microsecondsToNs(std::string_view text) {
-  constexpr size_t kDigits = 16;  // of whole microseconds: enough for 2^61 ns
+  constexpr size_t kDigits = 16;  // digits of whole microseconds, enough for kMaxTimeNs
   constexpr std::array<int64_t, 4> kScale{1000, 100, 10, 1};
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
@@ -195,7 +195,7 @@ std::optional<int64_t> microsecondsToNs(std::string_view text) {
   double approximate = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), approximate);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return {};
-  if (!(std::abs(approximate) * 1e3 < kMaxNs)) return {};
+  if (!(std::abs(approximate) * 1e3 < static_cast<double>(kMaxTimeNs))) return {};
   if (!plain || point > kDigits) return std::llround(approximate * 1e3);
 
   int64_t ns = 0;
@@ -208,7 +208,7 @@ std::optional<int64_t> microsecondsToNs(std::string_view text) {
 }
 
 void readKineto(std::string_view text, std::string_view source, KinetoVisitor& visitor, const ReadProgress& progress) {
-  Reader reader(text.size(), source, visitor);
+  KinetoReader reader(text.size(), source, visitor);
   const auto [begin, end] = watched(text, progress);
   nlohmann::json::sax_parse(begin, end, &reader);
   if (!reader.foundEvents()) refuse(source, "holds no list 'traceEvents'; allowed: a trace of PyTorch's profiler");

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/trace/trace_limits.h"
+#include "traces/import/file_kind.h"
 #include "traces/import/memory_log.h"
 #include "traces/import/nsight/nsight_tables.h"
 #include "traces/import/trace_builder.h"
@@ -15,7 +17,6 @@
 namespace moeblaze {
 namespace {
 
-constexpr int32_t kHost = -1;
 constexpr std::array<std::string_view, 7> kTables{"CUDA_GPU_MEMORY_USAGE_EVENTS",
                                                   "CUDA_GPU_MEMORY_POOL_EVENTS",
                                                   "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -29,13 +30,12 @@ std::string lower(std::string text) {
   return text;
 }
 
-bool isTime(std::optional<int64_t> ns) { return ns && *ns >= -kMaxTimeNs / 2 && *ns <= kMaxTimeNs; }
-bool isSize(std::optional<int64_t> bytes) { return bytes && *bytes >= 0 && *bytes <= kMaxBytes; }
-bool isDevice(std::optional<int64_t> id) { return id && *id >= 0 && *id < 4096; }
+bool isTime(std::optional<int64_t> ns) { return ns && *ns >= -kMaxTimeNs && *ns <= kMaxTimeNs; }
+bool isSize(std::optional<int64_t> bytes) { return bytes && *bytes >= 0 && *bytes <= kMaxAllocationBytes; }
 
-class Import {
+class NsightImport {
  public:
-  Import(const std::string& path, const ReadProgress& progress) : file_(path, progress), builder_(path) {
+  NsightImport(const std::string& path, const ReadProgress& progress) : file_(path, progress), builder_(path) {
     builder_.trace().meta = {{"source", "nsight"}, {"file", path}};
     const auto exists = [&](std::string_view table) { return !file_.columns(table).empty(); };
     if (std::ranges::none_of(kTables, exists)) {
@@ -62,7 +62,7 @@ class Import {
 
   void malformed(std::string_view table) { builder_.lose(fmt::format("malformed rows of {}", table)); }
 
-  /// ", process 7" for any but the file's first process.
+  /// What a track's name adds for its process: ", process 7", or nothing for the first process of the file.
   std::string ofProcess(std::optional<int64_t> globalId) {
     if (!globalId) return {};
     const int64_t process = *globalId >> 24 & 0xffffff;
@@ -78,7 +78,7 @@ class Import {
     countLacking(table, "TARGET_INFO_GPU");
     while (table.readable() && table.next()) {
       const auto id = table.integer(0);
-      if (!isDevice(id)) {
+      if (!TraceBuilder::isDevice(id)) {
         malformed("TARGET_INFO_GPU");
         continue;
       }
@@ -87,7 +87,8 @@ class Import {
     }
   }
 
-  /// Whether an operation frees, by its name where the file has names: the numbers are not CUPTI's.
+  /// Whether a memory operation is a free, told by its name where the file has names, because the numbers are not those
+  /// of CUPTI. Empty for operations that are neither a free nor an allocation.
   static std::optional<bool> frees(const std::unordered_map<int64_t, std::string>& operations, int64_t operation) {
     if (operations.empty()) return operation == 0 || operation == 1 ? std::optional(operation == 1) : std::nullopt;
     const auto found = operations.find(operation);
@@ -131,9 +132,9 @@ class Import {
       const std::optional<bool> isFree = frees(operations, table.integer(operation).value_or(-1));
       const std::string kindText = kindName(kinds, table.integer(kind));
       const bool onHost = kindText == "pinned" || kindText == "pageable";
-      const auto id = onHost ? kHost : table.has(device) ? table.integer(device) : 0;
+      const auto id = onHost ? kHostDevice : table.has(device) ? table.integer(device) : 0;
       const auto size = table.integer(bytes), at = table.integer(address);
-      if (!isFree || !isTime(table.integer(start)) || !isSize(size) || !at || !(onHost || isDevice(id))) {
+      if (!isFree || !isTime(table.integer(start)) || !isSize(size) || !at || !(onHost || TraceBuilder::isDevice(id))) {
         malformed(kTable);
         continue;
       }
@@ -183,7 +184,7 @@ class Import {
     countLacking(table, kTable);
     while (table.readable() && table.next()) {
       const auto id = table.has(device) ? table.integer(device) : 0;
-      if (!isTime(table.integer(start)) || !table.integer(address) || !isDevice(id)) {
+      if (!isTime(table.integer(start)) || !table.integer(address) || !TraceBuilder::isDevice(id)) {
         malformed(kTable);
         continue;
       }
@@ -193,7 +194,7 @@ class Import {
     }
   }
 
-  /// Kernels, copies or memsets; `names` are columns that say what a row is, the better one first.
+  /// Reads kernels, copies or memsets. `names` are the columns that may tell the name of a row, the better one first.
   void readWork(std::string_view tableName, std::string_view lane, std::array<std::string_view, 2> names) {
     enum { start, end, device, stream, process, first, second };
     NsightTable table(file_, tableName,
@@ -210,7 +211,7 @@ class Import {
     while (table.readable() && table.next()) {
       const auto id = table.has(device) ? table.integer(device) : 0;
       const auto from = table.integer(start), to = table.integer(end);
-      if (!isRange(from, to) || !isDevice(id)) {
+      if (!isRange(from, to) || !TraceBuilder::isDevice(id)) {
         malformed(tableName);
         continue;
       }
@@ -231,7 +232,7 @@ class Import {
   }
 
   static bool isRange(std::optional<int64_t> from, std::optional<int64_t> to) {
-    return isTime(from) && isTime(to) && *from <= *to && *to - *from <= kMaxDurationNs;
+    return isTime(from) && isTime(to) && *from <= *to && *to - *from <= kMaxTimeNs;
   }
 
   void readRanges() {
@@ -251,8 +252,8 @@ class Import {
         continue;
       }
       const auto id = table.integer(thread);
-      const TrackId track =
-          builder_.track(fmt::format("annotations, thread {}{}", id.value_or(0) & 0xffffff, ofProcess(id)), kHost);
+      const TrackId track = builder_.track(
+          fmt::format("annotations, thread {}{}", id.value_or(0) & 0xffffff, ofProcess(id)), kHostDevice);
       auto name = table.text(text);
       if (!name && table.integer(textId)) name = file_.string(*table.integer(textId));
       builder_.span(track, name.value_or(""), *from, *to - *from);
@@ -266,6 +267,14 @@ class Import {
 
 }  // namespace
 
-Trace importNsight(const std::string& path, const ReadProgress& progress) { return Import(path, progress).run(); }
+Trace importNsight(const std::string& path, const ReadProgress& progress) { return NsightImport(path, progress).run(); }
+
+FileKind nsightFile() {
+  return {.name = "Nsight Systems database",
+          .brief = "Nsight Systems SQLite",
+          .allowed = "an Nsight Systems SQLite export",
+          .recognises = [](const FileHead& head) { return sqlite::isDatabase(head.bytes); },
+          .read = importNsight};
+}
 
 }  // namespace moeblaze

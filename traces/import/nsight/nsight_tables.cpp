@@ -27,7 +27,7 @@ uint64_t bytesOf(const std::string& path) {
 NsightFile::NsightFile(const std::string& path, const ReadProgress& progress)
     : database_(sqlite::Database::openToRead(path, kLimits)), progress_(progress) {
   constexpr uint64_t kLeastRowBytes = 4, kUsualRowBytes = 64;
-  constexpr uint64_t kTextPerByte = 4;  // the tables may name the same text more than once
+  constexpr uint64_t kTextPerByte = 4;  // several rows may use the same text
   const uint64_t bytes = bytesOf(path);
   rowsLeft_ = bytes / kLeastRowBytes;
   textLeft_ = bytes * kTextPerByte;
@@ -45,7 +45,7 @@ void NsightFile::countText(size_t bytes) {
 }
 
 std::vector<std::string> NsightFile::columns(std::string_view table) {
-  // Virtual tables have no root page; reading one would run its module.
+  // Virtual tables have no root page. They are left out, because reading one would run its module.
   sqlite::Statement found =
       database_.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage > 0");
   found.bind(table);

@@ -12,30 +12,30 @@
 
 namespace moeblaze {
 
-/// A column an import asks for; `required` ones make a table unreadable when missing.
+/// A column that the importer asks for. A table that lacks a `required` one cannot be read.
 struct NsightColumn {
   std::string_view name;
   bool isText = false;
   bool required = false;
 };
 
-/// A SQLite export of Nsight Systems, whose tables and columns differ from version to version. What it may cost is
-/// bounded by its size: a damaged tree of pages can yield one page's rows without end.
+/// An SQLite export of Nsight Systems, whose tables and columns differ between versions. How much is read from it is
+/// bounded by its size, because in a damaged file the B-tree may lead to the rows of one page without end.
 class NsightFile {
  public:
-  /// Throws InputError for what is not a database.
+  /// Throws InputError for a file that is not a database.
   NsightFile(const std::string& path, const ReadProgress& progress);
 
-  /// Names of the columns of an ordinary table; empty when there is none (a view is none).
+  /// The names of the columns of an ordinary table. Empty when there is no such table; views do not count.
   std::vector<std::string> columns(std::string_view table);
-  /// The text of StringIds with this id.
+  /// The text with this id in the table StringIds.
   std::optional<std::string_view> string(int64_t id);
-  /// A table ENUM_...: the label, or else the name, of each id. Empty when there is none.
+  /// The label, or else the name, of each id in a table ENUM_.... Empty when there is no such table.
   std::unordered_map<int64_t, std::string> enumeration(std::string_view table);
 
   sqlite::Database& database() { return database_; }
   const std::string& path() const { return database_.path(); }
-  /// Count what was read, which progress is told of; throw InputError when it is more than the file can hold.
+  /// These count what was read and report progress. They throw InputError when it is more than the file can hold.
   void countRow();
   void countText(size_t bytes);
 
@@ -48,17 +48,19 @@ class NsightFile {
   std::unordered_map<int64_t, std::string> strings_;
 };
 
-/// Reads the rows of one table. Missing columns and values of the wrong type are empty.
+/// Reads the rows of one table. Values of missing columns and values of the wrong type are empty.
 class NsightTable {
  public:
   NsightTable(NsightFile& file, std::string_view table, std::vector<NsightColumn> columns);
 
   /// Whether the table exists with all its required columns.
   bool readable() const { return statement_.has_value(); }
-  /// The required column an existing table lacks; empty when none.
+  /// The first required column that the table lacks. Empty when it lacks none or does not exist.
   const std::string& lacks() const { return lacks_; }
+  /// Whether the table has the column, by its position in the list of columns.
   bool has(size_t column) const { return present_[column]; }
 
+  /// Goes to the next row; false after the last one.
   bool next();
   std::optional<int64_t> integer(size_t column) const;
   std::optional<std::string_view> text(size_t column) const;

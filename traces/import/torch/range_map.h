@@ -7,7 +7,7 @@
 
 namespace moeblaze {
 
-/// Disjoint ranges of addresses, each with an index.
+/// Disjoint ranges of addresses [begin, end), each with a value.
 class RangeMap {
  public:
   struct Range {
@@ -15,14 +15,15 @@ class RangeMap {
     size_t value = 0;
   };
 
-  /// Adds a range; none may overlap it.
+  /// Adds a range, which must not overlap another.
   void add(const Range& range);
-  /// Makes the range and those with `value` that touch it one.
+  /// Adds a range and joins it with the ranges of the same value that touch it.
   void addMerged(Range range);
-  /// Cuts [begin, end) out and returns what was there, each part with its value, in order of address.
+  /// Removes [begin, end) and returns the parts that were there, by ascending address.
   std::vector<Range> cut(uint64_t begin, uint64_t end);
-  /// The end of the range that holds `address`; `address` itself when none does.
+  /// The end of the range that contains `address`; `address` itself when none does.
   uint64_t endAt(uint64_t address) const;
+  /// All ranges by ascending address.
   std::vector<Range> all() const;
 
  private:
@@ -30,7 +31,7 @@ class RangeMap {
     uint64_t end;
     size_t value;
   };
-  std::map<uint64_t, Tail> ranges_;  ///< by begin
+  std::map<uint64_t, Tail> ranges_;  ///< by where they begin
 };
 
 }  // namespace moeblaze

@@ -7,7 +7,7 @@ namespace moeblaze {
 namespace {
 
 constexpr int64_t kMinBlock = 512;
-constexpr int64_t kSmall = int64_t{1} << 20;  // requests up to here live in the small pool, where any rest is split off
+constexpr int64_t kSmall = int64_t{1} << 20;  // up to here blocks come from the small pool, where any rest is split off
 
 int64_t log2Floor(int64_t value) { return std::bit_width(static_cast<uint64_t>(value)) - 1; }
 

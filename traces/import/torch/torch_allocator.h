@@ -5,16 +5,17 @@
 
 namespace moeblaze {
 
-/// The sizes PyTorch's caching allocator gives: what its counters count, where a recording only has what was asked for.
+/// Calculates the sizes of blocks that PyTorch's caching allocator gives. Its counters count these, while a recording
+/// only has the sizes that were asked for. All sizes are in bytes. The rules are those of CUDACachingAllocator.cpp.
 struct TorchAllocatorRules {
   bool expandableSegments = false;
-  int64_t maxSplitBytes = 0;            ///< blocks from this size on are not split; 0: no limit
-  std::array<int64_t, 16> divisions{};  ///< roundup_power2_divisions of 1 MiB, 2 MiB, 4 MiB, ...
+  int64_t maxSplitBytes = 0;            ///< blocks of at least this size are not split; 0 means no limit
+  std::array<int64_t, 16> divisions{};  ///< roundup_power2_divisions for 1 MiB, 2 MiB, 4 MiB, ...
 
-  /// The size a request is rounded up to: 512 bytes, or a part of a power of two.
+  /// The size to which a request is rounded up: a multiple of 512, or of a fraction of a power of two.
   int64_t rounded(int64_t request) const;
-  /// The size of the block that serves `request` out of `gap` free bytes: all of them where the rest is too small to be
-  /// worth a block of its own.
+  /// The size of the block that serves `request` out of `gap` free bytes. It is all of the gap where the rest would be
+  /// too small for a block of its own.
   int64_t blockBytes(int64_t request, int64_t gap) const;
 };
 

@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/trace/trace_limits.h"
+#include "traces/formats/torch_meta.h"
 #include "traces/formats/value_record.h"
 #include "traces/import/torch/torch_settings.h"
 
 namespace moeblaze {
 namespace {
 
-constexpr int64_t kMaxBytes = int64_t{1} << 50;
-constexpr int64_t kMaxTimeUs = int64_t{1} << 52;  // the year 2112, and in ns still within int64
-constexpr int64_t kMaxDevices = 1024;
+constexpr int64_t kMaxUnixUs = int64_t{1} << 52;  // the year 2112, which in ns is still within int64
 constexpr size_t kMaxFrames = 4096;
 constexpr size_t kSpareBudget = 4096;
 
@@ -35,7 +35,7 @@ class RecordReader {
       : tree_(tree), import_(import), progress_(progress), budget_(fileBytes + kSpareBudget) {}
 
   TorchSnapshot read() {
-    if (tree_.isSequence(tree_.root())) {  // before PyTorch 1.13 a snapshot was its segments
+    if (tree_.isSequence(tree_.root())) {  // before PyTorch 1.13 a snapshot was only the list of its segments
       readSegments(tree_.items(tree_.root()));
       return std::move(snapshot_);
     }
@@ -46,8 +46,8 @@ class RecordReader {
     readSettings(top);
     readSegments(top.list("segments"));
     const std::span<const ValueId> traces = top.list("device_traces");
-    if (std::ssize(traces) > kMaxDevices) {
-      refuse(tree_.source(), "device_traces has {} devices; allowed: up to {}", traces.size(), kMaxDevices);
+    if (std::ssize(traces) > kMaxSnapshotDevices) {
+      refuse(tree_.source(), "device_traces has {} devices; allowed: up to {}", traces.size(), kMaxSnapshotDevices);
     }
     for (size_t i = 0; i < traces.size(); ++i) readEvents(static_cast<int32_t>(i), traces[i]);
     countForeignParts(top);
@@ -55,8 +55,8 @@ class RecordReader {
   }
 
  private:
-  /// A dict, whose keys are charged: lists may share items, so a small file could stand for endless records, while one
-  /// that shares none has a byte for each.
+  /// Reads a dict and charges its keys to the budget. Lists of a pickle may share items, so a small file could stand
+  /// for endless records, while a file that shares none has at least a byte for each key.
   ValueRecord record(ValueId id, const ValuePlace& place) {
     const ValueRecord result(tree_, id, place);
     const size_t units = 1 + tree_.items(id).size() / 2;
@@ -88,34 +88,34 @@ class RecordReader {
       const ValuePlace place{"segments", static_cast<int64_t>(i)};
       const ValueRecord entry = record(list[i], place);
       TorchSegment segment{.address = entry.address("address"),
-                           .bytes = entry.integer("total_size", 0, kMaxBytes),
+                           .bytes = entry.integer("total_size", 0, kMaxAllocationBytes),
                            .stream = readStream(entry),
                            .expandable = entry.boolean("is_expandable", false),
                            .stack = readStack(entry),
                            .blocks = {}};
-      checkEnd(segment.address, segment.bytes, place);
+      checkAddress(segment.address, place);
       snapshot_.rules.expandableSegments |= segment.expandable;
       readBlocks(entry, static_cast<int64_t>(i), segment);
-      const auto device = static_cast<int32_t>(entry.integer("device", 0, kMaxDevices - 1, 0));
+      const auto device = static_cast<int32_t>(entry.integer("device", 0, kMaxSnapshotDevices - 1, 0));
       snapshot_.devices[device].segments.push_back(std::move(segment));
     }
   }
 
   void readBlocks(const ValueRecord& parent, int64_t index, TorchSegment& segment) {
     const std::span<const ValueId> list = parent.list("blocks");
-    uint64_t next = segment.address;  // blocks without addresses lie one after the other
+    uint64_t next = segment.address;  // blocks without addresses lie one behind the other
     for (size_t i = 0; i < list.size(); ++i) {
       const ValuePlace place{"segments", index, ".blocks", static_cast<int64_t>(i)};
       const ValueRecord entry = record(list[i], place);
-      TorchBlock block{.bytes = entry.integer("size", 0, kMaxBytes)};
+      TorchBlock block{.bytes = entry.integer("size", 0, kMaxAllocationBytes)};
       block.address = entry.has("address") ? entry.address("address") : next;
-      checkEnd(block.address, block.bytes, place);
+      checkAddress(block.address, place);
       next = block.address + static_cast<uint64_t>(block.bytes);
       const std::string_view state = entry.text("state");
       block.pending = state == "active_pending_free" || state == "active_awaiting_free";
       if (state == "inactive") continue;
       if (!block.pending && state != "active_allocated") import_.lose("blocks of an unknown state");
-      block.requestedBytes = entry.integer("requested_size", 0, kMaxBytes, block.bytes);
+      block.requestedBytes = entry.integer("requested_size", 0, kMaxAllocationBytes, block.bytes);
       block.stack = readStack(entry);
       if (const std::span<const ValueId> history = entry.list("history"); !history.empty()) {
         readHistory(history, place, block);
@@ -124,10 +124,10 @@ class RecordReader {
     }
   }
 
-  /// Before PyTorch 2.1 a block carried what had been in it, the newest first.
+  /// Before PyTorch 2.1 a block carried a list of what had been in it, the newest first.
   void readHistory(std::span<const ValueId> history, const ValuePlace& place, TorchBlock& block) {
     const ValueRecord newest(tree_, history[0], place);
-    block.requestedBytes = newest.integer("real_size", 0, kMaxBytes, block.requestedBytes);
+    block.requestedBytes = newest.integer("real_size", 0, kMaxAllocationBytes, block.requestedBytes);
     if (block.stack == StackId::none) block.stack = readStack(newest);
     import_.lose("earlier contents of blocks", std::ssize(history) - 1);
   }
@@ -143,13 +143,12 @@ class RecordReader {
       if (isMilestone(i)) progress_.at(i, list.size());
       const ValuePlace place{"device_traces", device, "", static_cast<int64_t>(i)};
       const ValueRecord entry = record(list[i], place);
-      TorchEvent event{.action = readAction(entry), .timeUs = entry.integer("time_us", 0, kMaxTimeUs, -1)};
-      target.hasTimes |= event.timeUs >= 0;
+      TorchEvent event{.action = readAction(entry), .timeUs = entry.integer("time_us", 0, kMaxUnixUs, -1)};
       if (event.action != TorchAction::other) {
         event.address = entry.address("addr");
-        event.bytes = entry.integer("size", 0, kMaxBytes);
+        event.bytes = entry.integer("size", 0, kMaxAllocationBytes);
         event.stream = readStream(entry);
-        checkEnd(event.address, event.bytes, place);
+        checkAddress(event.address, place);
         if (event.takes()) event.stack = readStack(entry);
       }
       target.events.push_back(event);
@@ -171,13 +170,13 @@ class RecordReader {
   }
 
   static int64_t readStream(const ValueRecord& record) {
-    // A handle: host pointers have been seen beyond int64.
+    // A stream is a handle. Host pointers beyond int64 have been seen, so all 64 bits are kept.
     return record.has("stream") ? static_cast<int64_t>(record.bits("stream")) : 0;
   }
 
-  /// Addresses are added up from here on; rounding up must stay within 64 bits too.
-  void checkEnd(uint64_t address, int64_t bytes, const ValuePlace& place) const {
-    if (address > std::numeric_limits<uint64_t>::max() / 2 || bytes > kMaxBytes) {
+  /// Sizes are added to addresses from here on, and sizes may be rounded up; both must stay within 64 bits.
+  void checkAddress(uint64_t address, const ValuePlace& place) const {
+    if (address > std::numeric_limits<uint64_t>::max() / 2) {
       refuse(tree_.source(), "{} has address {}; allowed: below 2^63", place.text(), address);
     }
   }
@@ -203,7 +202,7 @@ class RecordReader {
     Frame frame;
     frame.function = import_.text(line.text("name", ""));
     frame.file = import_.text(line.text("filename", ""));
-    // C++ frames have no line, which some versions write as the largest number there is.
+    // C++ frames have no line; some versions write the largest integer there is instead.
     const uint64_t number = line.has("line") ? line.bits("line") : 0;
     frame.line = std::in_range<int32_t>(number) ? static_cast<int32_t>(number) : 0;
     return entry->second = frame;
@@ -213,7 +212,7 @@ class RecordReader {
   TraceImport& import_;
   const ReadProgress& progress_;
   TorchSnapshot snapshot_;
-  size_t budget_;
+  size_t budget_;  ///< keys that may still be read
   int64_t maxEntries_ = 0;
   bool overflowed_ = false;
   std::unordered_map<ValueId, StackId> stacks_;

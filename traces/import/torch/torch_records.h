@@ -12,7 +12,7 @@
 
 namespace moeblaze {
 
-/// What an entry of device_traces says happened.
+/// What happened, as an entry of device_traces says.
 enum class TorchAction : uint8_t {
   alloc,
   freeRequested,
@@ -21,23 +21,24 @@ enum class TorchAction : uint8_t {
   segmentFree,
   segmentMap,
   segmentUnmap,
-  other,  ///< nothing that takes or gives memory; counted as a loss
+  other,  ///< an event that neither takes nor gives memory; counted as a loss
 };
 
-/// An entry of device_traces.
+/// One entry of device_traces.
 struct TorchEvent {
   TorchAction action = TorchAction::other;
   StackId stack = StackId::none;
   uint64_t address = 0;
   int64_t bytes = 0;
   int64_t stream = 0;
-  int64_t timeUs = -1;  ///< unix; negative when the recording has no times
+  int64_t timeUs = -1;  ///< unix time in µs; negative when the recording has no times
 
   bool isSegment() const { return action >= TorchAction::segmentAlloc && action <= TorchAction::segmentUnmap; }
-  /// Whether memory is taken, rather than given back.
+  /// Whether the event takes memory: a block from the allocator or a segment from the device.
   bool takes() const {
     return action == TorchAction::alloc || action == TorchAction::segmentAlloc || action == TorchAction::segmentMap;
   }
+  /// Whether the event gives memory back.
   bool gives() const { return action != TorchAction::other && !takes(); }
 };
 
@@ -46,7 +47,7 @@ struct TorchBlock {
   uint64_t address = 0;
   int64_t bytes = 0;
   int64_t requestedBytes = 0;
-  bool pending = false;  ///< its free was requested, but not completed
+  bool pending = false;  ///< whether its free was requested, but not completed
   StackId stack = StackId::none;
 };
 
@@ -62,20 +63,20 @@ struct TorchSegment {
 
 /// One device's part of a snapshot.
 struct TorchDevice {
-  std::vector<TorchEvent> events;  ///< in order
+  std::vector<TorchEvent> events;  ///< in the order in which they happened
   std::vector<TorchSegment> segments;
-  bool hasTimes = false;
 };
 
 /// A snapshot as plain records.
 struct TorchSnapshot {
-  std::map<int32_t, TorchDevice> devices;  ///< only those with events or segments
+  std::map<int32_t, TorchDevice> devices;  ///< by number; only those with events or segments
   TorchAllocatorRules rules;
-  std::string settings;  ///< allocator_settings as JSON; empty without
+  std::string settings;  ///< allocator_settings as JSON; empty when the snapshot has none
 };
 
-/// Reads every record of a snapshot, new or old, out of a file of `fileBytes`; what has no place in a Trace is counted
-/// in `import`. Throws InputError for what is not a snapshot or beyond a limit.
+/// Reads every record of a snapshot of any PyTorch version. `fileBytes` is the size of its file, which bounds how much
+/// there can be to read. What has no place in a Trace is counted in `import` as a loss. Throws InputError for what is
+/// not a snapshot or is beyond a limit.
 TorchSnapshot readTorchRecords(const ValueTree& tree, size_t fileBytes, TraceImport& import,
                                const ReadProgress& progress = {});
 

@@ -14,14 +14,14 @@ uint64_t bytesIn(const std::vector<RangeMap::Range>& parts) {
   return bytes;
 }
 
-// Values of mapped_: only expandable segments grow together.
+// Values of mapped_: only expandable segments are joined into one range.
 constexpr size_t kFixed = 0, kExpandable = 1;
 
 }  // namespace
 
 TorchSegments::TorchSegments(const TorchDevice& device, TrackId track, TraceImport& import)
     : track_(track), import_(import) {
-  // Values: 1 + the segment's index, or 0 for what only an event tells of.
+  // A value is 1 + the index of the segment, or 0 for memory that only an event tells of.
   RangeMap ranges;
   for (size_t i = 0; i < device.segments.size(); ++i) {
     const TorchSegment& segment = device.segments[i];
@@ -58,13 +58,13 @@ TorchSegments::TorchSegments(const TorchDevice& device, TrackId track, TraceImpo
   }
 }
 
-void TorchSegments::apply(const TorchEvent& event, int64_t timeNs) {
-  if (!event.isSegment()) return;
-  if (event.takes()) {
+const RangeMap& TorchSegments::apply(const TorchEvent& event, int64_t timeNs) {
+  if (event.isSegment() && event.takes()) {
     take(event, timeNs);
-  } else {
+  } else if (event.isSegment()) {
     give(event.address, endOf(event.address, event.bytes), timeNs);
   }
+  return mapped_;
 }
 
 void TorchSegments::take(const TorchEvent& event, int64_t timeNs) {
@@ -99,7 +99,8 @@ void TorchSegments::give(uint64_t begin, uint64_t end, int64_t timeNs) {
     whole.address = part.begin;
     whole.bytes = static_cast<int64_t>(part.end - part.begin);
     whole.freeNs = timeNs;
-    // What stays of a segment given back in part becomes an allocation of its own; the sum stays as it was.
+    // What stays of a segment that is given back in part becomes an allocation of its own, so the bytes of all
+    // allocations together stay the same.
     const auto keep = [&](uint64_t from, uint64_t to) {
       if (from >= to) return;
       Allocation rest = before;

@@ -8,16 +8,16 @@
 
 namespace moeblaze {
 
-/// Replays what one device's allocator took from and gave back to the device. What it held before the first event is
-/// what it held at the end with the events undone backwards.
+/// Replays what one device's allocator took from the device and gave back to it. What the allocator held before the
+/// first event is found from what it held at the end, by undoing the events from the last to the first.
 class TorchSegments {
  public:
-  /// Adds the segments older than the recording to `track`.
+  /// Adds the segments that are older than the recording to `track`.
   TorchSegments(const TorchDevice& device, TrackId track, TraceImport& import);
 
-  void apply(const TorchEvent& event, int64_t timeNs);
-  /// Where the memory around `address` that the allocator may treat as one piece ends; `address` when it has none.
-  uint64_t endAt(uint64_t address) const { return mapped_.endAt(address); }
+  /// Applies the next event. Returns the memory that the allocator holds after it; each range is memory that it may
+  /// treat as one piece. TorchBlocks needs it for the same event.
+  const RangeMap& apply(const TorchEvent& event, int64_t timeNs);
 
  private:
   void take(const TorchEvent& event, int64_t timeNs);
@@ -25,8 +25,8 @@ class TorchSegments {
 
   TrackId track_;
   TraceImport& import_;
-  RangeMap pieces_;  ///< values: indices of allocations
-  RangeMap mapped_;  ///< the same memory, with expandable segments in one piece
+  RangeMap pieces_;  ///< the values are indices of allocations
+  RangeMap mapped_;  ///< the same memory, but adjoining expandable segments are one range
 };
 
 }  // namespace moeblaze

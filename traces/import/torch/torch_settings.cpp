@@ -5,24 +5,24 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "traces/formats/torch_meta.h"
 
 namespace moeblaze {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxLevels = 16;
 constexpr int64_t kMaxPlainValues = 10'000;
 
-/// Rebuilds a value; what it shares is copied, so both depth and number are bounded.
+/// Rebuilds a value as JSON. What the value shares is copied, so both its depth and its number of values are bounded.
 class JsonBuilder {
  public:
   explicit JsonBuilder(const ValueTree& tree) : tree_(tree) {}
 
   Json build(ValueId id, int level) {
-    if (level > kMaxLevels || ++values_ > kMaxPlainValues) {
-      refuse(tree_.source(), "allocator_settings is too large; allowed: up to {} levels and {} values", kMaxLevels,
-             kMaxPlainValues);
+    if (level > kMaxSettingsLevels || ++values_ > kMaxPlainValues) {
+      refuse(tree_.source(), "allocator_settings is too large; allowed: up to {} levels and {} values",
+             kMaxSettingsLevels, kMaxPlainValues);
     }
     switch (tree_.kind(id)) {
       case ValueKind::none:
@@ -65,10 +65,10 @@ class JsonBuilder {
 }  // namespace
 
 TorchAllocatorRules readTorchAllocatorRules(const ValueTree& tree, const ValueRecord& settings) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max();
   TorchAllocatorRules rules;
   rules.expandableSegments = settings.boolean("expandable_segments", false);
-  rules.maxSplitBytes = std::max<int64_t>(settings.integer("max_split_size", -1, kMost, -1), 0);
+  rules.maxSplitBytes = std::max<int64_t>(settings.integer("max_split_size", -1, kMaxBytes, -1), 0);
   if (const std::optional<ValueId> divisions = settings.find("roundup_power2_divisions")) {
     const ValueRecord record(tree, *divisions, {"allocator_settings.roundup_power2_divisions"});
     for (size_t i = 0; i < rules.divisions.size(); ++i)
@@ -78,7 +78,7 @@ TorchAllocatorRules readTorchAllocatorRules(const ValueTree& tree, const ValueRe
 }
 
 std::string valueAsJson(const ValueTree& tree, ValueId id) {
-  // Bytes that are not UTF-8 are replaced, since the text is only shown.
+  // The text is only shown, so bytes that are not UTF-8 may be replaced.
   return JsonBuilder(tree).build(id, 0).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -8,10 +8,11 @@
 
 namespace moeblaze {
 
-/// The rules that a snapshot's allocator_settings tell; what they lack has PyTorch's default.
+/// Reads the allocator's rules from a snapshot's allocator_settings. Settings that are missing have PyTorch's default.
+/// Throws InputError for values out of range.
 TorchAllocatorRules readTorchAllocatorRules(const ValueTree& tree, const ValueRecord& settings);
 
-/// A value as JSON text. Throws InputError beyond 16 levels or 10,000 values.
+/// A value as JSON text. Throws InputError beyond kMaxSettingsLevels levels or 10,000 values.
 std::string valueAsJson(const ValueTree& tree, ValueId id);
 
 }  // namespace moeblaze

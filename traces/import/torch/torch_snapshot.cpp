@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "traces/formats/json_tree.h"
 #include "traces/formats/pickle.h"
 #include "traces/formats/torch_meta.h"
+#include "traces/import/file_kind.h"
 #include "traces/import/torch/torch_blocks.h"
 #include "traces/import/torch/torch_records.h"
 #include "traces/import/torch/torch_segments.h"
@@ -28,7 +30,15 @@ ValueTree readTree(std::string_view bytes, std::string_view source, const ReadPr
   refuse(source, "is no PyTorch memory snapshot; allowed: a pickle of protocol 2 to 5, or JSON");
 }
 
-/// The earliest time of all devices; negative when none has times.
+/// Whether a file is a pickle, or JSON with a key that only snapshots have. A JSON snapshot may be a list of segments.
+bool isSnapshot(const FileHead& head) {
+  if (head.bytes.starts_with('\x80')) return true;
+  if (head.firstMark() != '{' && head.firstMark() != '[') return false;
+  constexpr std::array kKeys{"\"segments\"", "\"device_traces\"", "\"allocator_settings\"", "\"total_size\""};
+  return std::ranges::any_of(kKeys, [&](const char* key) { return head.bytes.find(key) != std::string::npos; });
+}
+
+/// The earliest time of all devices, unix µs; negative when no event has a time.
 int64_t startUs(const TorchSnapshot& snapshot) {
   int64_t start = std::numeric_limits<int64_t>::max();
   for (const auto& [id, device] : snapshot.devices)
@@ -37,10 +47,10 @@ int64_t startUs(const TorchSnapshot& snapshot) {
   return start == std::numeric_limits<int64_t>::max() ? -1 : start;
 }
 
-/// Nanoseconds from the start, each event after the one before; without times the event's number.
+/// The time of each event in ns from `start`, strictly ascending. Without times in the recording, the event's number.
 std::vector<int64_t> eventTimes(const TorchDevice& device, int64_t start) {
   std::vector<int64_t> times;
-  // What an event at the very start gives back must have been there before it.
+  // When the first event frees memory, that memory must exist for a moment first: the events begin 1 ns later.
   const bool freesFirst = !device.events.empty() && device.events[0].gives();
   int64_t last = freesFirst ? 0 : -1;
   for (const TorchEvent& event : device.events) {
@@ -63,12 +73,12 @@ void replay(int32_t id, const TorchDevice& device, const TorchSnapshot& snapshot
   const TrackId observed = addTrack(trace, fmt::format("PyTorch allocator, device {}", id), TrackKind::observed, id);
   const TrackId held = addTrack(trace, fmt::format("PyTorch segments, device {}", id), TrackKind::segments, id);
   TorchSegments segments(device, held, import);
-  TorchBlocks blocks(device, snapshot.rules, segments, observed, import);
+  TorchBlocks blocks(device, snapshot.rules, observed, import);
   const std::vector<int64_t> times = eventTimes(device, start);
   for (size_t i = 0; i < device.events.size(); ++i) {
     if (isMilestone(i)) progress.at(i, device.events.size());
-    segments.apply(device.events[i], times[i]);
-    blocks.apply(i, times[i]);
+    const RangeMap& mapped = segments.apply(device.events[i], times[i]);
+    blocks.apply(i, times[i], mapped);
   }
   blocks.finish();
 }
@@ -76,7 +86,7 @@ void replay(int32_t id, const TorchDevice& device, const TorchSnapshot& snapshot
 }  // namespace
 
 Trace importTorchSnapshot(std::string_view bytes, std::string_view source, const ReadProgress& progress) {
-  constexpr double kParsed = 0.6, kRead = 0.8;  // of the time, about
+  constexpr double kParsed = 0.6, kRead = 0.8;  // shares of the whole time that are then over, roughly
   const ValueTree tree = readTree(bytes, source, progress.part(0, kParsed));
   TraceImport import{std::string(source)};
   const TorchSnapshot snapshot = readTorchRecords(tree, bytes.size(), import, progress.part(kParsed, kRead));
@@ -93,6 +103,16 @@ Trace importTorchSnapshot(std::string_view bytes, std::string_view source, const
   for (const auto& [id, device] : snapshot.devices)
     replay(id, device, snapshot, start, import, progress.part(kRead, 1));
   return std::move(trace);
+}
+
+FileKind torchSnapshotFile() {
+  return {.name = "PyTorch memory snapshot",
+          .brief = "PyTorch snapshot",
+          .allowed = "a PyTorch memory snapshot (pickle or JSON)",
+          .recognises = isSnapshot,
+          .read = [](const std::string& path, const ReadProgress& progress) {
+            return importTorchSnapshot(contentOf(path), path, progress);
+          }};
 }
 
 }  // namespace moeblaze

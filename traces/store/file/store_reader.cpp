@@ -1,9 +1,11 @@
-#include "traces/store/store_index.h"
+#include "traces/store/file/store_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+
+#include "core/base/error.h"
 
 namespace moeblaze::store {
 namespace {
@@ -24,20 +26,20 @@ ChunkInfo chunkInfo(const sqlite::Statement& row) {
 }
 
 void checkChunk(const std::string& source, const ChunkInfo& chunk, int64_t codec, size_t tracks, size_t counters) {
-  constexpr int64_t kMostRows = kMaxChunkRows;
   if (codec != kZstdCodec) refuse(source, "codec {}, must be {}", codec, kZstdCodec);
   checkId(source, "owner", chunk.owner, chunk.kind == ChunkKind::points ? counters : tracks);
   checkTime(source, "start", chunk.startNs);
   checkTime(source, "end", chunk.endNs);
   checkTime(source, "peak", chunk.maxNs);
   if (chunk.endNs < chunk.startNs) refuse(source, "ends at {} ns, before it starts at {}", chunk.endNs, chunk.startNs);
-  const bool hasFrees = chunk.kind == ChunkKind::memory;
-  if (chunk.rows < 0 || chunk.rows > kMostRows || chunk.frees < 0 || chunk.frees > (hasFrees ? kMostRows : 0) ||
-      chunk.rows + chunk.frees < 1 || chunk.rows + chunk.frees > kMostRows)
-    refuse(source, "{} rows and {} frees, must be 1 to {} together", chunk.rows, chunk.frees, kMostRows);
+  const auto isCount = [](int64_t number) { return number >= 0 && number <= int64_t{kMaxChunkRows}; };
+  const bool mayHaveFrees = chunk.kind == ChunkKind::memory;
+  if (!isCount(chunk.rows) || !isCount(chunk.frees) || (chunk.frees > 0 && !mayHaveFrees) ||
+      chunk.rows + chunk.frees == 0 || !isCount(chunk.rows + chunk.frees))
+    refuse(source, "{} rows and {} frees, must be 1 to {} together", chunk.rows, chunk.frees, kMaxChunkRows);
   for (int64_t bytes : {chunk.netBytes, chunk.maxBytes})
-    if (bytes < -kMaxTotalBytes || bytes > kMaxTotalBytes)
-      refuse(source, "{} bytes, must be within {}", bytes, kMaxTotalBytes);
+    if (bytes < -kMaxTrackBytes || bytes > kMaxTrackBytes)
+      refuse(source, "{} bytes, must be within {}", bytes, kMaxTrackBytes);
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ void StoreReader::checkTables() {
   sqlite::Statement schema = database_.prepare("SELECT type,name,sql FROM sqlite_schema WHERE tbl_name=?");
   for (size_t i = 0; i <= kTables; ++i) {
     const TableSpec& table = i < kTables ? spec(static_cast<Table>(i)) : sumsSpec();
-    // The exact text leaves no room for views, indices, triggers and columns that are computed.
+    // Only the exact text is allowed, so there are no views, indices, triggers or computed columns.
     for (schema.bind(table.name); schema.step(); ++found)
       if (schema.isNull(2) || schema.text(2) != createSql(table))
         refuse(path(), "table {}: is not defined as {}", table.name, quote(createSql(table)));
@@ -103,7 +105,7 @@ void StoreReader::spend(size_t bytes) {
 
 void StoreReader::addRow(const sqlite::Statement& row, Table table, RowSum& sum) {
   const TableSpec& columns = spec(table);
-  // Numbers without gaps also stop a damaged tree that leads to the same rows again and again.
+  // Ids must count up without gaps. This also stops at a damaged B-tree that leads to the same rows again and again.
   if (row.integer(0) != sum.rows()) refuse(path(), "table {}: row {} is missing", columns.name, sum.rows());
   for (int c = 0; c < row.columns(); ++c) {
     const char type = columns.types[static_cast<size_t>(c)];
@@ -144,7 +146,7 @@ std::vector<ChunkInfo> StoreReader::readIndex(size_t tracks, size_t counters) {
     const ChunkInfo& chunk = chunks.emplace_back(chunkInfo(row));
     if (chunk.kind == ChunkKind::end) return;
     const size_t kind = static_cast<size_t>(chunk.kind);
-    if (kind >= rows.size()) return;  // of a newer minor version
+    if (kind >= rows.size()) return;  // a kind of a newer minor version
     checkChunk(source, chunk, row.integer(10), tracks, counters);
     rows[kind] += chunk.rows;
     if (rows[kind] > kMaxTraceRows) refuse(source, "brings more than {} rows of its kind", kMaxTraceRows);
@@ -156,14 +158,14 @@ std::vector<ChunkInfo> StoreReader::readIndex(size_t tracks, size_t counters) {
 
 std::string StoreReader::sourceOf(size_t chunk) const { return fmt::format("{}: chunk {}", path(), chunk); }
 
-std::string_view StoreReader::unpack(size_t chunk, const ChunkInfo& info, size_t rowBytes) {
+std::string_view StoreReader::unpack(size_t chunk, const ChunkInfo& info, size_t bytes) {
   data_->bind(chunk);
   const std::string source = sourceOf(chunk);
   if (!data_->step()) refuse(source, "is missing");
   const std::string_view packed = data_->blob(0);
   spend(packed.size());
   if (crc32(packed) != info.crc) refuse(source, "is damaged: its checksum does not match");
-  const std::string_view columns = zstd_.unpack(source, packed, rowBytes);
+  const std::string_view columns = zstd_.unpack(source, packed, bytes);
   data_->reset();
   return columns;
 }

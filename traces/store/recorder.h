@@ -4,50 +4,45 @@
 
 #include <chrono>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "traces/store/file/store_file.h"
 #include "traces/store/live_allocations.h"
-#include "traces/store/store.h"
-#include "traces/store/store_file.h"
+#include "traces/store/row_ids.h"
+#include "traces/store/trace_tables.h"
 
 namespace moeblaze::store {
 
-/// Buffers rows until they fill a chunk or grow old.
+/// Buffers rows until they fill a chunk or are old enough to be written. Throws InputError for rows that a trace cannot
+/// hold.
 class Recorder {
  public:
+  /// Writes to `path`; errors call the file `shownPath`.
   Recorder(const std::string& path, const std::string& shownPath, Mode mode)
-      : file_(path, shownPath, mode), mode_(mode), path_(shownPath) {
-    insertNewText({});
-    insertNewStack({});
-  }
+      : file_(path, shownPath, mode), mode_(mode), path_(shownPath), tables_(file_, path_) {}
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
 
-  /// This, if it can take more.
+  /// Returns this recorder, or throws InputError when it can take nothing more.
   Recorder& usable() {
     file_.expectUsable();
     return *this;
   }
-  void addMeta(std::string_view key, std::string_view value);
-  void addDevice(const Device& device);
-  TrackId addTrack(const Track& track);
-  CounterId addCounter(TrackId track, StringId name, StringId unit);
-  StringId addString(std::string_view text);
-  StackId addStack(const std::vector<Frame>& frames);
-  /// The id of the next allocation, when ids simply count up.
+  TraceTables& tables() { return tables_; }
+
+  /// The id of the next allocation, for callers whose ids count up.
   int64_t nextAllocation() const { return allocations_; }
   void addAllocation(int64_t id, const Allocation& allocation);
-  /// Ignores the row's bytes: they are known.
+  /// The bytes of `given` are ignored; those of its allocation are known.
   void addFree(const FreeRow& given);
   void addSpan(const Span& span);
   void addPoint(CounterId counter, const PointRow& point);
-  void addLoss(std::string_view what, int64_t count);
+
   void flushIfDue();
   void flush();
   bool finish();
-  /// False in a forked child.
+  /// Whether this process made the recorder; false in a forked child.
   bool isOwn() const { return process_ == getpid(); }
 
  private:
@@ -62,29 +57,22 @@ class Recorder {
   };
   using Clock = std::chrono::steady_clock;
 
-  /// Refuses texts that are too long.
-  void checkText(std::string_view text) const;
-  void insertNewText(std::string_view text);
-  void insertNewStack(std::span<const Frame> frames);
-  /// Writes out when the buffers of `track` are full or all are due.
+  /// The rows of a track that exists in the tables.
+  TrackRows& rowsOf(TrackId track);
+  /// Writes out when the buffers of `track` are full or all buffers are due.
   void afterAdd(bool isFull, size_t track);
   void writeTrack(size_t track);
   void writeMemory(size_t track);
   void writeSpans(size_t track);
   void writePoints(size_t counter);
-  Counts counts() const { return {tracks_.size(), strings_.size(), stacks_.size()}; }
 
   StoreFile file_;
   Mode mode_;
   std::string path_;
+  TraceTables tables_;
   pid_t process_ = getpid();
-  Strings strings_;
-  Stacks stacks_;
-  std::unordered_map<std::string, uint32_t> frameIds_;
-  std::vector<TrackRows> tracks_;
-  std::vector<CounterRows> counters_;
-  std::vector<Loss> losses_;
-  size_t devices_ = 0;
+  std::vector<TrackRows> tracks_;      ///< by track; tracks without rows may be missing at the end
+  std::vector<CounterRows> counters_;  ///< by counter; counters without points may be missing at the end
   int64_t allocations_ = 0, spans_ = 0, points_ = 0;
   LiveAllocations live_;
   std::vector<Delta> deltas_;

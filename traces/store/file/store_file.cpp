@@ -1,4 +1,4 @@
-#include "traces/store/store_file.h"
+#include "traces/store/file/store_file.h"
 
 #include <fmt/format.h>
 #include <sys/vfs.h>
@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "traces/store/store.h"
 
 namespace moeblaze::store {
 namespace {
 
-/// Write-ahead logs need memory shared between programs, which network file systems do not have.
+/// Whether a path is on a network file system. There a write-ahead log cannot be used, because it needs memory that
+/// programs share.
 bool isOnNetwork(const std::string& path) {
   constexpr std::array<uint32_t, 6> kNetwork{0x6969 /*NFS*/,      0x0BD00BD0 /*Lustre*/, 0x517B /*SMB*/,
                                              0xFF534D42 /*CIFS*/, 0xFE534D42 /*SMB2*/,   0x47504653 /*GPFS*/};
@@ -20,17 +20,16 @@ bool isOnNetwork(const std::string& path) {
   return std::find(kNetwork.begin(), kNetwork.end(), static_cast<uint32_t>(info.f_type)) != kNetwork.end();
 }
 
-/// Moves what the log beside a database holds into it. False while another program has it open.
+}  // namespace
+
 bool leaveLog(sqlite::Database& database) {
   sqlite::Statement mode = database.prepare("PRAGMA journal_mode=DELETE");
   try {
     return mode.step() && mode.text(0) == "delete";
-  } catch (const InputError&) {  // busy: complete, but not in one file
+  } catch (const InputError&) {  // the database is busy: nothing is missing, but it is not in one file
     return false;
   }
 }
-
-}  // namespace
 
 StoreFile::StoreFile(const std::string& path, const std::string& shownPath, Mode mode)
     : database_(sqlite::Database::create(path, shownPath)), mode_(mode) {
@@ -98,12 +97,3 @@ bool StoreFile::finish() {
 }
 
 }  // namespace moeblaze::store
-
-namespace moeblaze {
-
-bool absorbLog(const std::string& path) {
-  sqlite::Database database = sqlite::Database::openToWrite(path);
-  return store::leaveLog(database);
-}
-
-}  // namespace moeblaze

@@ -1,9 +1,8 @@
-#include "traces/store/store_schema.h"
+#include "traces/store/file/store_schema.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "core/base/error.h"
@@ -74,8 +73,8 @@ namespace {
 
 constexpr auto kEarlier = [](const Delta& a, const Delta& b) { return a.timeNs < b.timeNs; };
 
-/// Puts the deltas from `middle` on, in any order, among those from `begin`, which ascend. Both parts mostly are in
-/// order and hardly overlap, so this beats sorting all.
+/// Merges the deltas from `middle` on, which may be in any order, into those from `begin` to `middle`, which ascend in
+/// time. Both parts are mostly in order and hardly overlap, so this is faster than sorting all of them.
 void mergeFrom(std::vector<Delta>& deltas, ptrdiff_t begin, ptrdiff_t middle) {
   const auto first = deltas.begin() + begin, added = deltas.begin() + middle;
   if (!std::is_sorted(added, deltas.end(), kEarlier)) std::sort(added, deltas.end(), kEarlier);
@@ -110,54 +109,7 @@ void setCurve(ChunkInfo& chunk, std::span<const Delta> deltas) {
   chunk.netBytes = bytes;
 }
 
-void checkId(const std::string& source, const char* what, int64_t id, size_t count) {
-  if (id < 0 || id >= static_cast<int64_t>(count)) refuse(source, "{} {}, must be one of {}", what, id, count);
-}
-
-void checkTime(const std::string& source, const char* what, int64_t timeNs) {
-  if (timeNs < -kMaxTimeNs || timeNs > kMaxTimeNs)
-    refuse(source, "{} at {} ns, must be within {} ns of the start", what, timeNs, kMaxTimeNs);
-}
-
-void checkAllocation(const std::string& source, const Allocation& allocation, const Counts& counts) {
-  checkId(source, "allocation: track", static_cast<int64_t>(allocation.track), counts.tracks);
-  checkId(source, "allocation: name", static_cast<int64_t>(allocation.name), counts.strings);
-  checkId(source, "allocation: stack", static_cast<int64_t>(allocation.stack), counts.stacks);
-  checkId(source, "allocation: role", static_cast<int64_t>(allocation.role), static_cast<size_t>(Role::unknown) + 1);
-  checkTime(source, "allocation", allocation.allocNs);
-  for (int64_t bytes : {allocation.bytes, allocation.requestedBytes})
-    if (bytes < 0 || bytes > kMaxBytes) refuse(source, "allocation: {} bytes, must be 0 to {}", bytes, kMaxBytes);
-  if (allocation.step < StepId::none)
-    refuse(source, "allocation: step {}, must be -1 or more", static_cast<int32_t>(allocation.step));
-}
-
-void checkFree(const std::string& source, int64_t allocNs, const FreeRow& row) {
-  if (row.freeNs == kNever && row.freeRequestedNs == kNever) refuse(source, "free: has no time");
-  if (row.freeNs != kNever) checkTime(source, "free", row.freeNs);
-  if (row.freeRequestedNs != kNever) checkTime(source, "request to free", row.freeRequestedNs);
-  if (row.freeNs < allocNs)
-    refuse(source, "free at {} ns, must not come before its allocation at {} ns", row.freeNs, allocNs);
-}
-
-void checkSpan(const std::string& source, const Span& span, const Counts& counts) {
-  checkId(source, "span: track", static_cast<int64_t>(span.track), counts.tracks);
-  checkId(source, "span: name", static_cast<int64_t>(span.name), counts.strings);
-  checkTime(source, "span", span.startNs);
-  if (span.durationNs < 0 || span.durationNs > kMaxTimeNs)
-    refuse(source, "span: lasts {} ns, must be 0 to {}", span.durationNs, kMaxTimeNs);
-  checkTime(source, "span: end", span.startNs + span.durationNs);
-  if (span.step < StepId::none) refuse(source, "span: step {}, must be -1 or more", static_cast<int32_t>(span.step));
-}
-
-void checkPoint(const std::string& source, const PointRow& point, const PointRow* before) {
-  checkTime(source, "counter point", point.first);
-  if (!std::isfinite(point.second)) refuse(source, "counter point at {} ns: value must be finite", point.first);
-  if (before && point.first < before->first)
-    refuse(source, "counter point at {} ns, must not come before the one at {} ns", point.first, before->first);
-}
-
 void addLoss(const std::string& source, std::vector<Loss>& losses, std::string_view what, int64_t count) {
-  constexpr size_t kMaxLosses = 4096;  // each row is compared with all
   auto loss = std::find_if(losses.begin(), losses.end(), [&](const Loss& other) { return other.what == what; });
   if (loss == losses.end()) {
     checkId(source, "loss number", std::ssize(losses), kMaxLosses);

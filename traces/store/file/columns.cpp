@@ -1,4 +1,4 @@
-#include "traces/store/columns.h"
+#include "traces/store/file/columns.h"
 
 #include <zstd.h>
 
@@ -15,7 +15,7 @@
 namespace moeblaze {
 namespace {
 
-/// How a column's values are stored. Differences to the row before pay for what mostly counts up.
+/// How a column's values are stored. Differences to the row before compress well where values mostly count up.
 enum class Code : uint8_t { plain, difference };
 
 template <typename Value>
@@ -34,7 +34,7 @@ Value fromBits(uint64_t bits) {
     return static_cast<Value>(bits);
 }
 
-// Small differences of either sign become small numbers, whose upper planes are zero.
+// Zigzag coding: small differences of either sign become small numbers, whose upper byte planes are zero.
 uint64_t zigzag(uint64_t difference) { return (difference << 1) ^ (0 - (difference >> 63)); }
 uint64_t unzigzag(uint64_t coded) { return (coded >> 1) ^ (0 - (coded & 1)); }
 
@@ -62,7 +62,7 @@ class Encoder {
     const size_t rows = values_.size(), at = out_.size();
     out_.resize(at + rows * width);
     for (size_t plane = 0; plane < width; ++plane) {
-      if ((any >> (8 * plane) & 0xff) == 0) continue;  // resize left zeros
+      if ((any >> (8 * plane) & 0xff) == 0) continue;  // resize() has already filled the plane with zeros
       char* to = out_.data() + at + plane * rows;
       for (size_t i = 0; i < rows; ++i) to[i] = static_cast<char>(values_[i] >> (8 * plane));
     }
@@ -90,7 +90,7 @@ class Decoder {
     }
   }
 
-  /// Leaves `rowBytes` of every row out.
+  /// Skips columns of `rowBytes` bytes a row in all.
   void skip(size_t rows, size_t rowBytes) { bytes_.remove_prefix(rows * rowBytes); }
 
  private:
@@ -98,7 +98,8 @@ class Decoder {
     values_.assign(rows, 0);
     for (size_t plane = 0; plane < width; ++plane, bytes_.remove_prefix(rows)) {
       const char* from = bytes_.data();
-      if (rows == 0 || (from[0] == 0 && std::memcmp(from, from + 1, rows - 1) == 0)) continue;  // all zero
+      if (rows == 0 || (from[0] == 0 && std::memcmp(from, from + 1, rows - 1) == 0))
+        continue;  // the whole plane is zero
       for (size_t i = 0; i < rows; ++i)
         values_[i] |= static_cast<uint64_t>(static_cast<unsigned char>(from[i])) << (8 * plane);
     }
@@ -109,7 +110,7 @@ class Decoder {
   std::vector<uint64_t> values_;
 };
 
-// Each layout is said once, for both directions.
+// Each layout is written once and serves the encoder and the decoder.
 
 template <typename Coder, typename Rows>
 void layOutAllocations(Coder& coder, Rows& rows) {
@@ -249,7 +250,7 @@ void decode(const std::string& source, std::string_view bytes, std::vector<Point
 }
 
 uint32_t crc32(std::string_view bytes, uint32_t sum) {
-  static constexpr CrcTables kTables = makeCrcTables();  // eight bytes a turn
+  static constexpr CrcTables kTables = makeCrcTables();  // eight tables, to take eight bytes in each turn
   sum = ~sum;
   for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
     std::array<unsigned char, 8> part;
@@ -272,7 +273,7 @@ std::string_view Zstd::pack(std::string_view bytes) {
   buffer_.resize(std::max(buffer_.size(), ZSTD_compressBound(bytes.size())));
   const size_t size =
       ZSTD_compressCCtx(packer_.get(), buffer_.data(), buffer_.size(), bytes.data(), bytes.size(), kLevel);
-  if (ZSTD_isError(size)) throw std::bad_alloc();  // the only way left to fail
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // with enough room for the result, nothing else can fail
   return std::string_view(buffer_).substr(0, size);
 }
 

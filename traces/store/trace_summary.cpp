@@ -1,9 +1,10 @@
+#include "traces/store/trace_summary.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "core/base/error.h"
-#include "traces/store/store.h"
-#include "traces/store/store_index.h"
+#include "traces/store/file/store_reader.h"
 
 namespace moeblaze {
 
@@ -11,12 +12,13 @@ using namespace store;
 
 namespace {
 
-/// Finds a track's peak from its chunks: sums over the index, and columns only where that cannot tell.
+/// Finds a track's peak from its chunks. Sums over the index suffice where chunks do not overlap in time; elsewhere
+/// their columns may have to be read.
 class PeakSearch {
  public:
   PeakSearch(StoreReader& reader, const std::vector<ChunkInfo>& index) : reader_(reader), index_(index) {}
 
-  /// `chunks`: those of one track's memory.
+  /// `chunks` are the memory chunks of one track, as positions in the index.
   void run(std::vector<size_t> chunks) {
     std::stable_sort(chunks.begin(), chunks.end(),
                      [&](size_t a, size_t b) { return index_[a].startNs < index_[b].startNs; });
@@ -31,11 +33,11 @@ class PeakSearch {
   int64_t bytes() const { return bytes_; }
 
  private:
-  /// Chunks that overlap one another in time, and nothing else.
+  /// `chunks` overlap in time among themselves, but with no other chunk.
   void visit(std::span<const size_t> chunks) {
     ChunkInfo together = index_[chunks[0]];
     if (chunks.size() > 1) {
-      // At any instant each chunk adds at most its own maximum.
+      // At any instant each chunk adds at most its own maximum, so the sum of the maxima is an upper bound.
       int64_t most = 0;
       together.netBytes = 0;
       for (size_t chunk : chunks) {
@@ -45,7 +47,7 @@ class PeakSearch {
       if (!peak_ || sum(bytes_, most) > peak_->bytes)
         setCurve(together, deltasOf(chunks));
       else
-        together.maxBytes = most;  // not the peak, as that would be
+        together.maxBytes = most;  // even this upper bound is no new peak
     }
     const int64_t most = sum(bytes_, together.maxBytes);
     if (!peak_ || most > peak_->bytes) peak_ = {together.maxNs, most};
@@ -66,8 +68,8 @@ class PeakSearch {
   }
 
   static int64_t add(const std::string& source, int64_t total, int64_t bytes) {
-    if (bytes < 0 || bytes > kMaxBytes || total > kMaxTotalBytes)
-      refuse(source, "{} bytes, must be 0 to {}, and {} together", bytes, kMaxBytes, kMaxTotalBytes);
+    if (bytes < 0 || bytes > kMaxAllocationBytes || total > kMaxTrackBytes)
+      refuse(source, "{} bytes, must be 0 to {}, and {} together", bytes, kMaxAllocationBytes, kMaxTrackBytes);
     return total + bytes;
   }
   int64_t sum(int64_t a, int64_t b) const {

@@ -1,6 +1,4 @@
-#include "traces/store/store_recorder.h"
-
-#include <fmt/format.h>
+#include "traces/store/recorder.h"
 
 #include <algorithm>
 
@@ -8,82 +6,17 @@
 
 namespace moeblaze::store {
 
-void Recorder::checkText(std::string_view text) const {
-  if (text.size() > kMaxTextBytes)
-    refuse(path_, "text {} of {} bytes, must have at most {}", quote(text), text.size(), kMaxTextBytes);
-}
-
-void Recorder::addMeta(std::string_view key, std::string_view value) {
-  checkText(key);
-  checkText(value);
-  file_.insert(Table::meta, key, value);
-}
-
-void Recorder::addDevice(const Device& device) {
-  checkText(device.name);
-  checkId(path_, "device number", static_cast<int64_t>(devices_), kMaxTracks);
-  file_.insert(Table::devices, device.id, std::string_view(device.name), device.memoryBytes);
-  ++devices_;
-}
-
-TrackId Recorder::addTrack(const Track& track) {
-  checkText(track.name);
-  checkId(path_, "track number", std::ssize(tracks_), kMaxTracks);
-  file_.insert(Table::tracks, std::string_view(track.name), static_cast<int64_t>(track.kind), track.device);
-  tracks_.emplace_back();
-  return static_cast<TrackId>(tracks_.size() - 1);
-}
-
-CounterId Recorder::addCounter(TrackId track, StringId name, StringId unit) {
-  checkId(path_, "counter number", std::ssize(counters_), kMaxTracks);
-  if (track != TrackId::none) checkId(path_, "counter: track", static_cast<int64_t>(track), tracks_.size());
-  checkId(path_, "counter: name", static_cast<int64_t>(name), strings_.size());
-  checkId(path_, "counter: unit", static_cast<int64_t>(unit), strings_.size());
-  file_.insert(Table::counters, static_cast<int64_t>(track), static_cast<int64_t>(name), static_cast<int64_t>(unit));
-  counters_.emplace_back();
-  return static_cast<CounterId>(counters_.size() - 1);
-}
-
-void Recorder::insertNewText(std::string_view text) { file_.insert(Table::strings, text); }
-
-StringId Recorder::addString(std::string_view text) {
-  checkText(text);
-  const size_t known = strings_.size();
-  const StringId id = strings_.add(text);
-  if (strings_.size() > known) insertNewText(text);
-  return id;
-}
-
-void Recorder::insertNewStack(std::span<const Frame> frames) {
-  std::string ids;
-  for (const Frame& frame : frames) {
-    const std::string key = fmt::format("{}:{}:{}", index(frame.function), index(frame.file), frame.line);
-    const auto [known, isNew] = frameIds_.try_emplace(key, static_cast<uint32_t>(frameIds_.size()));
-    if (isNew)
-      file_.insert(Table::frames, static_cast<int64_t>(frame.function), static_cast<int64_t>(frame.file), frame.line);
-    for (int byte = 0; byte < 4; ++byte) ids += static_cast<char>(known->second >> (8 * byte));
-  }
-  file_.insert(Table::stacks, sqlite::Blob{ids});
-}
-
-StackId Recorder::addStack(const std::vector<Frame>& frames) {
-  for (const Frame& frame : frames)
-    for (StringId text : {frame.function, frame.file})
-      checkId(path_, "frame: text", static_cast<int64_t>(text), strings_.size());
-  if (frames.size() > kMaxTextBytes / 4)
-    refuse(path_, "stack of {} frames, must have at most {}", frames.size(), kMaxTextBytes / 4);
-  const size_t known = stacks_.size();
-  const StackId id = stacks_.add(frames);
-  if (stacks_.size() > known) insertNewStack(frames);
-  return id;
+Recorder::TrackRows& Recorder::rowsOf(TrackId track) {
+  if (index(track) >= tracks_.size()) tracks_.resize(tables_.counts().tracks);
+  return tracks_[index(track)];
 }
 
 void Recorder::addAllocation(int64_t id, const Allocation& allocation) {
-  checkAllocation(path_, allocation, counts());
+  checkAllocation(path_, allocation, tables_.counts());
   checkId(path_, "allocation number", id, kMaxTraceRows);
-  TrackRows& track = tracks_[index(allocation.track)];
-  if (allocation.bytes > kMaxTotalBytes - track.totalBytes)
-    refuse(path_, "track {}: all allocations together exceed {} bytes", index(allocation.track), kMaxTotalBytes);
+  TrackRows& track = rowsOf(allocation.track);
+  if (allocation.bytes > kMaxTrackBytes - track.totalBytes)
+    refuse(path_, "track {}: all allocations together exceed {} bytes", index(allocation.track), kMaxTrackBytes);
   track.totalBytes += allocation.bytes;
   live_.add(id, {static_cast<int32_t>(allocation.track), allocation.bytes, allocation.allocNs});
   track.memory.allocations.push_back({id, allocation});
@@ -94,7 +27,7 @@ void Recorder::addAllocation(int64_t id, const Allocation& allocation) {
 void Recorder::addFree(const FreeRow& given) {
   const auto entry = live_.find(given.id);
   if (!entry) refuse(path_, "free of allocation {}, which is not alive", given.id);
-  checkFree(path_, entry->allocNs, given);
+  checkFree(path_, entry->allocNs, given.freeNs, given.freeRequestedNs);
   live_.remove(given.id);
   const size_t at = static_cast<size_t>(entry->track);
   MemoryRows& memory = tracks_[at].memory;
@@ -104,16 +37,17 @@ void Recorder::addFree(const FreeRow& given) {
 }
 
 void Recorder::addSpan(const Span& span) {
-  checkSpan(path_, span, counts());
+  checkSpan(path_, span, tables_.counts());
   checkId(path_, "span number", spans_, kMaxTraceRows);
-  std::vector<SpanRow>& rows = tracks_[index(span.track)].spans;
+  std::vector<SpanRow>& rows = rowsOf(span.track).spans;
   rows.push_back({spans_++, span});
   afterAdd(rows.size() == kMaxChunkRows, index(span.track));
 }
 
 void Recorder::addPoint(CounterId counter, const PointRow& point) {
-  checkId(path_, "counter", static_cast<int64_t>(counter), counters_.size());
+  checkId(path_, "counter", static_cast<int64_t>(counter), tables_.counters());
   checkId(path_, "point number", points_, kMaxTraceRows);
+  if (static_cast<size_t>(counter) >= counters_.size()) counters_.resize(tables_.counters());
   CounterRows& rows = counters_[static_cast<size_t>(counter)];
   checkPoint(path_, point, rows.last ? &*rows.last : nullptr);
   rows.points.push_back(point);
@@ -123,14 +57,8 @@ void Recorder::addPoint(CounterId counter, const PointRow& point) {
   flushIfDue();
 }
 
-void Recorder::addLoss(std::string_view what, int64_t count) {
-  checkText(what);
-  store::addLoss(path_, losses_, what, count);
-  file_.insert(Table::losses, what, count);
-}
-
 void Recorder::afterAdd(bool isFull, size_t track) {
-  // All tracks of a recording go together: ids then have no gaps in what a killed writer leaves.
+  // A recording writes all its tracks together, so that the ids in a file have no gaps even when its writer is killed.
   if (isFull && mode_ == Mode::recording)
     flush();
   else if (isFull)

@@ -7,21 +7,21 @@
 
 #include "core/trace/trace.h"
 #include "traces/formats/read_progress.h"
-#include "traces/store/store_index.h"
+#include "traces/store/file/store_reader.h"
 
 namespace moeblaze::store {
 
-/// Fills a Trace from a file, all of it or what was added since the last time.
+/// Fills a Trace from a trace file. Each call reads what was added to the file since the call before.
 class TraceLoader {
  public:
   explicit TraceLoader(std::string path) : path_(std::move(path)) {}
 
-  /// Reads what the file holds beyond what was read before. Afterwards the trace is whole again; when this throws, the
-  /// loader is spent. Throws InputError also where the file is not the one that was read before.
+  /// Reads what the file holds beyond what was read before. Throws InputError where the file is damaged, and where it
+  /// is not the file that was read before; the loader cannot be used any more then.
   void advance(const ReadProgress& progress);
   const Trace& trace() const { return trace_; }
   Trace take() { return std::move(trace_); }
-  /// Whether the recording came to its end.
+  /// Whether the recording was finished.
   bool finished() const { return finished_; }
 
  private:
@@ -42,12 +42,13 @@ class TraceLoader {
 
   std::string path_;
   Trace trace_;
-  Counts counts_;
-  size_t chunks_ = 0;  ///< read so far
-  uint32_t lastCrc_ = 0;
+  IdCounts counts_;
+  size_t chunks_ = 0;     ///< chunks read so far
+  uint32_t lastCrc_ = 0;  ///< of the last chunk read
   bool finished_ = false;
   std::vector<bool> isFreed_;
   std::vector<int64_t> totalBytes_;  ///< by track
+  // Rows of the chunk being read; kept to reuse their memory.
   MemoryRows memory_;
   std::vector<SpanRow> spans_;
   std::vector<PointRow> points_;

@@ -7,41 +7,43 @@
 #include <vector>
 
 #include "traces/formats/sqlite.h"
-#include "traces/store/store_schema.h"
+#include "traces/store/file/store_schema.h"
 
 namespace moeblaze::store {
 
-/// How a file is written.
+/// How a trace file is written.
 enum class Mode : uint8_t {
-  recording,  ///< safe against being killed, readable meanwhile
-  whole,      ///< fast; what a failure leaves is for the caller to remove
+  recording,  ///< survives a kill of the program, and others can read it meanwhile
+  whole,      ///< fast; after a failure the caller must remove the file
 };
 
-/// The file a TraceWriter fills: rows of the tables, their checksums, transactions. Rows are only ever added.
+/// A trace file that is being written: rows of its tables, their checksums, and transactions. Rows are only ever added.
+/// Every call throws InputError when a write fails.
 class StoreFile {
  public:
-  /// Errors call the file `shownPath`.
+  /// Creates the file at `path`; errors call it `shownPath`.
   StoreFile(const std::string& path, const std::string& shownPath, Mode mode);
 
-  /// Adds a row to `table`, ids counting up. Returns its id.
+  /// Adds a row to `table` and returns its id; ids count up from 0.
   template <typename... Values>
   int64_t insert(Table table, const Values&... values) {
     return insertRow(table, sqlite::Blob{}, false, values...);
   }
-  /// Packs and adds a chunk; its crc is set here.
+  /// Compresses the columns of a chunk and adds it. The chunk's crc is set here.
   void insertChunk(ChunkInfo chunk, std::string_view columns);
-  /// Makes all rows so far durable.
+  /// Makes all rows so far safe and readable.
   void commit();
-  /// Makes the file whole by itself; false while another program has it open.
+  /// Commits and moves everything into the one file. Returns false while another program has it open: then its log
+  /// stays beside it.
   bool finish();
-  /// Refuses when an earlier write failed or the file is finished.
+  /// Throws InputError when an earlier write failed or the file is finished.
   void expectUsable() const;
 
  private:
   template <typename... Values>
   int64_t insertRow(Table table, sqlite::Blob data, bool hasData, const Values&... values) {
     expectUsable();
-    state_ = State::broken;  // until this succeeds: half a write must not be committed
+    state_ = State::broken;  // stays so unless this succeeds: half a row must not be committed
     begin();
     const size_t at = static_cast<size_t>(table);
     RowSum& sum = sums_[at];
@@ -71,10 +73,13 @@ class StoreFile {
   sqlite::Database database_;
   Mode mode_;
   State state_ = State::usable;
-  std::vector<sqlite::Statement> inserts_;  ///< by Table, then the sums'
+  std::vector<sqlite::Statement> inserts_;  ///< one for each Table, then one for the table of checksums
   std::array<RowSum, kTables> sums_, committedSums_;
   std::optional<sqlite::Transaction> transaction_;
   Zstd zstd_;
 };
+
+/// Moves what the log beside a database holds into the database. Returns false while another program has it open.
+bool leaveLog(sqlite::Database& database);
 
 }  // namespace moeblaze::store

@@ -1,24 +1,17 @@
-#include <new>
+#include "traces/store/trace_loader.h"
 
 #include "core/base/error.h"
-#include "traces/store/store.h"
-#include "traces/store/store_loader.h"
 
-namespace moeblaze {
-
-using namespace store;
-
+namespace moeblaze::store {
 namespace {
 
-/// A 32-bit number of a table's column.
+/// `value` as a 32-bit number. Throws InputError naming `path` and `what` when it does not fit.
 int32_t narrow(const std::string& path, const char* what, int64_t value) {
   if (value != static_cast<int32_t>(value)) refuse(path, "{} {}, must have 32 bits", what, value);
   return static_cast<int32_t>(value);
 }
 
 }  // namespace
-
-namespace store {
 
 void TraceLoader::advance(const ReadProgress& progress) {
   StoreReader reader(path_);
@@ -117,7 +110,7 @@ void TraceLoader::readChunk(StoreReader& reader, size_t chunk, const ChunkInfo& 
     case ChunkKind::points:
       return readPoints(source, info, reader.unpack(chunk, info, rows * kPointRowBytes));
     default:
-      return;  // the end, or of a newer minor version
+      return;  // the end of the recording, or a kind of a newer minor version
   }
 }
 
@@ -132,7 +125,7 @@ void TraceLoader::readMemory(const std::string& source, const ChunkInfo& info) {
     if (allocation.track != TrackId::none) refuse(source, "allocation {}: is there already", row.id);
     allocation = row.allocation;
     total += allocation.bytes;
-    if (total > kMaxTotalBytes) refuse(source, "allocations of a track exceed {} bytes together", kMaxTotalBytes);
+    if (total > kMaxTrackBytes) refuse(source, "allocations of a track exceed {} bytes together", kMaxTrackBytes);
   }
   for (const FreeRow& row : memory_.frees) endAllocation(source, row, info.owner);
 }
@@ -143,7 +136,7 @@ void TraceLoader::endAllocation(const std::string& source, const FreeRow& row, i
   Allocation& allocation = trace_.allocations[id];
   if (allocation.track != static_cast<TrackId>(track) || allocation.bytes != row.bytes || isFreed_[id])
     refuse(source, "free of allocation {}: is not alive with {} bytes on this track", row.id, row.bytes);
-  checkFree(source, allocation.allocNs, row);
+  checkFree(source, allocation.allocNs, row.freeNs, row.freeRequestedNs);
   isFreed_[id] = true;
   allocation.freeNs = row.freeNs;
   allocation.freeRequestedNs = row.freeRequestedNs;
@@ -172,16 +165,4 @@ void TraceLoader::readPoints(const std::string& source, const ChunkInfo& info, s
   }
 }
 
-}  // namespace store
-
-Trace readTrace(const std::string& path, const ReadProgress& progress) {
-  try {
-    TraceLoader loader(path);
-    loader.advance(progress);
-    return loader.take();
-  } catch (const std::bad_alloc&) {
-    refuse(path, "does not fit into memory");
-  }
-}
-
-}  // namespace moeblaze
+}  // namespace moeblaze::store

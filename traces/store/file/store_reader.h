@@ -6,20 +6,20 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/error.h"
 #include "traces/formats/sqlite.h"
-#include "traces/store/store_schema.h"
+#include "traces/store/file/store_schema.h"
 
 namespace moeblaze::store {
 
-/// A trace file opened to read: one consistent state of it, of which nothing is trusted.
+/// Reads one consistent state of a trace file, also while the file grows. It trusts nothing in the file: every call
+/// throws InputError where the file is damaged or beyond a limit.
 class StoreReader {
  public:
-  /// Refuses files of other kinds and of newer major versions.
+  /// Throws InputError for files of other kinds and of other major versions.
   explicit StoreReader(const std::string& path);
 
-  /// Calls `onRow(statement)` for every row of `table`; column 0 is the row's number. Refuses a table that does not
-  /// match its checksum, after its last row.
+  /// Calls `onRow(statement)` for every row of `table`; column 0 is the row's id. After the last row it throws
+  /// InputError when the table does not match its checksum.
   template <typename OnRow>
   void read(Table table, OnRow onRow) {
     sqlite::Statement statement = database_.prepare(selectSql(spec(table)));
@@ -31,13 +31,13 @@ class StoreReader {
     checkSum(table, sum);
   }
   std::vector<Track> readTracks();
-  /// The chunk index of a file with that many tracks and counters.
+  /// Reads the chunk index of a file with that many tracks and counters.
   std::vector<ChunkInfo> readIndex(size_t tracks, size_t counters);
 
-  /// Unpacks a chunk's columns: `rowBytes` long. Lasts until the next call.
-  std::string_view unpack(size_t chunk, const ChunkInfo& info, size_t rowBytes);
+  /// Decompresses the columns of a chunk, which must be `bytes` long. The result lasts until the next call.
+  std::string_view unpack(size_t chunk, const ChunkInfo& info, size_t bytes);
   void unpack(size_t chunk, const ChunkInfo& info, MemoryRows& rows);
-  /// Only times and bytes.
+  /// Fills in only the times and bytes of the rows.
   void unpackCurve(size_t chunk, const ChunkInfo& info, MemoryRows& rows);
   const std::string& path() const { return database_.path(); }
   /// How an error names a chunk.
@@ -56,9 +56,11 @@ class StoreReader {
   sqlite::Database database_;
   std::optional<sqlite::Transaction> transaction_;
   std::optional<sqlite::Statement> data_;
-  std::array<RowSum, kTables> sums_;
+  std::array<RowSum, kTables> sums_;  ///< what the file states
   uint64_t fileBytes_ = 0;
-  uint64_t bytesLeft_ = 0;  ///< no value is stored twice, so all together fit into the file
+  /// The file's bytes less those of the values read. No value is stored twice, so all values together fit into the
+  /// file.
+  uint64_t bytesLeft_ = 0;
   Zstd zstd_;
 };
 
