@@ -20,7 +20,7 @@ namespace {
 constexpr QSize kSize(1920, 700);
 constexpr int kZooms = 60, kPans = 120;
 constexpr double kZoom = 1.12, kPanPixels = 40;
-constexpr int kMostWaitMs = 60'000;
+constexpr int kMaxWaitMs = 60'000;
 
 double ms(const QElapsedTimer& timer) { return static_cast<double>(timer.nsecsElapsed()) / 1e6; }
 
@@ -42,7 +42,7 @@ double quantile(std::vector<double> values, double share) {
 double untilDrawn(TimelineView& view, const std::function<void()>& act, double* paintMs = nullptr) {
   QEventLoop loop;
   const auto drawn = QObject::connect(&view, &TimelineView::drawn, &loop, &QEventLoop::quit);
-  QTimer::singleShot(kMostWaitMs, &loop, [&] { loop.exit(1); });
+  QTimer::singleShot(kMaxWaitMs, &loop, [&] { loop.exit(1); });
   QElapsedTimer timer;
   timer.start();
   act();

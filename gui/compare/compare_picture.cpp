@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "gui/compare/compare_colors.h"
-#include "gui/timeline/frame/byte_scale.h"
 #include "gui/units/units.h"
 
 namespace moeblaze::gui {

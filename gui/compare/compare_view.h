@@ -31,8 +31,6 @@ class CompareView : public QWidget {
  private:
   TimeScale scale() const;
   double plotX(double x) const;
-  void zoom(double x, double factor);
-  void pan(double pixels);
 
   std::shared_ptr<const Comparison> comparison_;
   TimeWindow window_;

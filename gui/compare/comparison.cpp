@@ -10,12 +10,12 @@ namespace moeblaze::gui {
 namespace {
 
 void check(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Cancelled();
+  if (stop.stop_requested()) throw Interrupted();
 }
 
 const MemoryEvents& eventsOf(const ComparedTrack& side) { return *side.document->events(side.track); }
 
-int64_t firstNs(const MemoryEvents& events) { return events.points() == 0 ? 0 : events.times().front(); }
+int64_t firstNs(const MemoryEvents& events) { return events.pointCount() == 0 ? 0 : events.times().front(); }
 
 using Totals = std::unordered_map<std::string_view, Difference>;
 

@@ -9,7 +9,7 @@
 #include "gui/compare/step_curve.h"
 #include "gui/compare/time_map.h"
 #include "gui/document/document.h"
-#include "gui/models/trace_labels.h"
+#include "gui/timeline/index/categories.h"
 
 namespace moeblaze::gui {
 
@@ -37,7 +37,7 @@ struct ComparedTrack {
 /// Two traces laid over one another, b on a's time. Immutable; made on a worker thread.
 class Comparison {
  public:
-  /// Both tracks exist. Without common Steps, an alignment by Step falls back to time. Throws Cancelled when stopped.
+  /// Both tracks exist. Without common Steps, an alignment by Step falls back to time. Throws Interrupted when stopped.
   Comparison(ComparedTrack a, ComparedTrack b, Alignment alignment, const std::stop_token& stop = {});
 
   const ComparedTrack& aTrack() const { return aTrack_; }

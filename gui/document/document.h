@@ -41,7 +41,7 @@ class Document {
   /// The memory track to show first; TrackId::none when there is none.
   TrackId mainTrack() const { return mainTrack_; }
   /// The bands that tell most of the main track: roles, or where nobody recorded those, stacks or names.
-  CategoryMode mainCategories() const { return mainCategories_; }
+  Attribute mainCategories() const { return mainCategories_; }
   /// The track to lay over it: a planned one over an observed one, an observed one over a planned one.
   TrackId overlayOf(TrackId track) const;
   /// Reserved memory of a track's device; TrackId::none when nobody recorded that.
@@ -53,7 +53,7 @@ class Document {
   /// Points and events of a memory track or of one's segments, ready at once; null for others.
   std::shared_ptr<const MemoryEvents> events(TrackId track) const;
   /// Its bands; mainCategories() of the main track are ready at once, others are made on first use.
-  std::shared_ptr<const MemoryIndex> memory(TrackId track, CategoryMode mode, const Progress& progress = {}) const;
+  std::shared_ptr<const MemoryIndex> memory(TrackId track, Attribute attribute, const Progress& progress = {}) const;
   /// The same without bands: all that a line needs.
   std::shared_ptr<const MemoryIndex> total(TrackId track, const Progress& progress = {}) const;
   /// Its allocations by when they lived, made on first use.
@@ -61,7 +61,7 @@ class Document {
   /// Where its allocations lay, made on first use; AddressMap::empty() when no address is known.
   std::shared_ptr<const AddressMap> addresses(TrackId track, const Progress& progress = {}) const;
   /// The same at once: null where they are not made yet.
-  std::shared_ptr<const MemoryIndex> readyMemory(TrackId track, CategoryMode mode) const;
+  std::shared_ptr<const MemoryIndex> readyMemory(TrackId track, Attribute attribute) const;
   std::shared_ptr<const MemoryIndex> readyTotal(TrackId track) const;
   std::shared_ptr<const LifetimeIndex> readyLifetimes(TrackId track) const;
   std::shared_ptr<const AddressMap> readyAddresses(TrackId track) const;
@@ -69,13 +69,13 @@ class Document {
   std::shared_ptr<const SpanLanes> spans(TrackId track) const;
 
  private:
-  /// What is made on first use, by track and mode.
+  /// What is made on first use, by track and variant.
   template <typename Value>
   class Made {
    public:
     template <typename Make>
-    std::shared_ptr<const Value> get(TrackId track, int mode, Make make);
-    std::shared_ptr<const Value> find(TrackId track, int mode);
+    std::shared_ptr<const Value> get(TrackId track, int variant, Make make);
+    std::shared_ptr<const Value> find(TrackId track, int variant);
 
    private:
     std::mutex making_, mutex_;  // the first while one is made; readers never wait for that
@@ -83,7 +83,6 @@ class Document {
   };
   void findTracks();
   void findBounds();
-  void findStepNames();
   void findMainTrack();
   void findMainCategories();
 
@@ -91,7 +90,7 @@ class Document {
   std::string path_, title_;
   TimeWindow bounds_;
   TrackId mainTrack_ = TrackId::none;
-  CategoryMode mainCategories_ = CategoryMode::role;
+  Attribute mainCategories_ = Attribute::role;
   std::vector<TrackId> memoryTracks_, spanTracks_;
   std::vector<StringId> stepNames_;
   std::map<TrackId, std::shared_ptr<const SpanLanes>> spans_;
@@ -100,5 +99,8 @@ class Document {
   mutable Made<LifetimeIndex> lifetimes_;
   mutable Made<AddressMap> addresses_;
 };
+
+/// Makes a document of a trace that came from no file.
+std::shared_ptr<const Document> makeDocument(Trace trace, std::string title, const Progress& progress = {});
 
 }  // namespace moeblaze::gui

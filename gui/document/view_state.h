@@ -28,7 +28,7 @@ struct View {
   std::optional<TimeWindow> range;   ///< selected
   std::optional<int64_t> instantNs;  ///< chosen
   std::optional<size_t> allocation;  ///< selected; index into Trace::allocations
-  CategoryMode categories = CategoryMode::role;
+  Attribute categories = Attribute::role;
   std::array<bool, kPanes> panes{true, false, false, true};  ///< visible, by Pane
   TrackId track = TrackId::none;                             ///< whose memory
   TrackRef overlay;                                          ///< drawn as a line over it; TrackId::none: nothing
@@ -57,7 +57,7 @@ class ViewState : public QObject {
   void setInstant(std::optional<int64_t> timeNs);
   /// Index into the document's Trace::allocations.
   void setAllocation(std::optional<size_t> allocation);
-  void setCategories(CategoryMode mode);
+  void setCategories(Attribute attribute);
   void setPaneVisible(Pane pane, bool visible);
   /// Shows another memory track of the document.
   void setTrack(TrackId track);

@@ -4,7 +4,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "traces/open.h"
+#include "traces/store/store.h"
+
 namespace moeblaze::gui {
+
+bool isRecording(const std::string& path) { return kindOf(path) == FileKind::mbtrace && !summarize(path).finished; }
 
 LiveSource::LiveSource(std::string path, QObject* parent)
     : QObject(parent), path_(std::move(path)), shared_(std::make_shared<Shared>(path_)) {

@@ -9,10 +9,13 @@
 #include <string>
 
 #include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 #include "traces/store/follower.h"
 
 namespace moeblaze::gui {
+
+/// Whether a file is a .mbtrace file whose recording has not ended; throws InputError when it cannot be read.
+bool isRecording(const std::string& path);
 
 /// Follows a recording: looks for news a few times a second and makes a document of what is there, on a worker thread.
 /// Large recordings are looked at less often, so that it never takes more than about half a core.

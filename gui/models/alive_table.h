@@ -37,7 +37,7 @@ class AliveTable {
     int64_t bytes = 0;
   };
 
-  /// Throws Cancelled when stopped.
+  /// Throws Interrupted when stopped.
   AliveTable(std::shared_ptr<const Document> document, std::shared_ptr<const TraceLabels> labels, AliveQuery query,
              const std::stop_token& stop = {});
 

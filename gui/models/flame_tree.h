@@ -27,8 +27,8 @@ class FlameTree {
     std::vector<uint32_t> children;
   };
 
-  /// Of these allocations (indices into Trace::allocations). Those without a stack are counted apart. Throws Cancelled
-  /// when stopped.
+  /// Of these allocations (indices into Trace::allocations). Those without a stack are counted apart. Throws
+  /// Interrupted when stopped.
   FlameTree(const Trace& trace, std::span<const size_t> allocations, const std::stop_token& stop = {});
 
   /// The first is the root of everything.

@@ -9,13 +9,9 @@
 #include <vector>
 
 #include "core/trace/trace.h"
+#include "gui/timeline/index/categories.h"
 
 namespace moeblaze::gui {
-
-/// What allocations can be told apart by.
-enum class Attribute : uint8_t { role, name, step, stack };
-inline constexpr std::array kAttributes{Attribute::role, Attribute::name, Attribute::step, Attribute::stack};
-std::string_view name(Attribute attribute);
 
 /// What a trace's roles, names, Steps and stacks are called, each as a number: sorting and searching millions of
 /// allocations then compares numbers. Immutable; what it makes on first use is for any thread.
@@ -24,14 +20,12 @@ class TraceLabels {
   explicit TraceLabels(std::shared_ptr<const Trace> trace);
 
   const Trace& trace() const { return *trace_; }
-  /// Which value an allocation has.
-  static size_t key(const Allocation& allocation, Attribute attribute);
   size_t keys(Attribute attribute) const { return labels_[static_cast<size_t>(attribute)].size(); }
   const std::string& label(Attribute attribute, size_t key) const {
     return labels_[static_cast<size_t>(attribute)][key];
   }
   const std::string& label(Attribute attribute, const Allocation& allocation) const {
-    return label(attribute, key(allocation, attribute));
+    return label(attribute, keyOf(allocation, attribute));
   }
   /// Place of every key in alphabetical order.
   const std::vector<uint32_t>& ranks(Attribute attribute) const;

@@ -14,9 +14,4 @@ std::shared_ptr<const Document> openDocument(const std::string& path, const Prog
   return std::make_shared<const Document>(std::move(trace), path, title, progress.part(kRead, 1));
 }
 
-std::shared_ptr<const Document> makeDocument(Trace trace, std::string title, const Progress& progress) {
-  return std::make_shared<const Document>(std::make_shared<const Trace>(std::move(trace)), std::string(),
-                                          std::move(title), progress);
-}
-
 }  // namespace moeblaze::gui

@@ -10,7 +10,7 @@ class RecentFiles : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr int kMost = 10;
+  static constexpr int kMaxFiles = 10;
 
   using QObject::QObject;
   /// Without those that are gone.

@@ -12,7 +12,7 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
-#include "gui/panels/row_delegate.h"
+#include "gui/parts/row_delegate.h"
 #include "gui/units/units.h"
 
 namespace moeblaze::gui {

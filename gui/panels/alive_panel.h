@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "gui/jobs/latest_job.h"
 #include "gui/models/alive_model.h"
-#include "gui/open/latest_job.h"
-#include "gui/panels/state_panel.h"
+#include "gui/parts/state_panel.h"
 
 class QComboBox;
 class QLabel;

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "gui/open/latest_job.h"
-#include "gui/panels/state_panel.h"
+#include "gui/jobs/latest_job.h"
+#include "gui/parts/state_panel.h"
 
 class QLabel;
 class QLineEdit;

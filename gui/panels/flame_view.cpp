@@ -14,8 +14,8 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr double kLeastWidth = 0.7;  // pixels; narrower boxes are not told apart
-constexpr int kTextMargin = 4, kLeastTextWidth = 24;
+constexpr double kMinWidth = 0.7;  // pixels; narrower boxes are not told apart
+constexpr int kTextMargin = 4, kMinTextWidth = 24;
 
 /// A warm hue by file, so that a library's functions look alike.
 QColor colorOf(const FlameTree::Node& node) {
@@ -106,7 +106,7 @@ void FlameView::paintEvent(QPaintEvent* event) {
     const uint32_t node = left.back();
     left.pop_back();
     const QRectF box = boxOf(node);
-    if (box.width() < kLeastWidth || box.top() > event->rect().bottom()) continue;
+    if (box.width() < kMinWidth || box.top() > event->rect().bottom()) continue;
     paintNode(painter, node, event->rect());
     left.insert(left.end(), tree_->nodes()[node].children.begin(), tree_->nodes()[node].children.end());
   }
@@ -123,7 +123,7 @@ void FlameView::paintNode(QPainter& painter, uint32_t node, const QRect& visible
   if (hovered_ == node) color = color.lighter(112);
   painter.fillRect(box.adjusted(0, 0, box.width() > 2 ? -1 : 0, -1), color);
   const double room = box.width() - 2 * kTextMargin;
-  if (room < kLeastTextWidth) return;
+  if (room < kMinTextWidth) return;
   const bool light = color.lightness() > 120;
   painter.setPen(light ? Qt::black : Qt::white);
   const QString text =

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gui/panels/state_panel.h"
+#include "gui/parts/state_panel.h"
 
 class QTreeWidget;
 class QTreeWidgetItem;

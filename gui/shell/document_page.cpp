@@ -8,12 +8,9 @@
 #include <QVBoxLayout>
 
 #include "gui/document/swap_document.h"
-#include "gui/document/view_state.h"
 #include "gui/live/live_source.h"
 #include "gui/open/open_document.h"
 #include "gui/timeline/view/timeline_view.h"
-#include "traces/open.h"
-#include "traces/store/store.h"
 
 namespace moeblaze::gui {
 namespace {
@@ -22,12 +19,10 @@ constexpr int kProgressSteps = 1000;
 constexpr qint64 kQuietMs = 5000;
 enum Part { kLoading, kFailed, kReady };
 
-bool isRecording(const std::string& path) { return kindOf(path) == FileKind::mbtrace && !summarize(path).finished; }
-
 }  // namespace
 
 DocumentPage::DocumentPage(QString path, QWidget* parent)
-    : QWidget(parent),
+    : Page(parent),
       path_(std::move(path)),
       state_(new ViewState(this)),
       timeline_(new TimelineView(state_)),
@@ -81,8 +76,6 @@ QWidget* DocumentPage::makeFailed() {
   layout->addStretch(1);
   return page;
 }
-
-std::shared_ptr<const Document> DocumentPage::document() const { return state_->document(); }
 
 void DocumentPage::load() {
   stack_->setCurrentIndex(kLoading);

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <QWidget>
 #include <memory>
 
-#include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
+#include "gui/parts/page.h"
 
 class QLabel;
 class QProgressBar;
@@ -15,10 +14,9 @@ namespace moeblaze::gui {
 
 class LiveSource;
 class TimelineView;
-class ViewState;
 
 /// A file's tab: how far it is read, what is wrong with it, or its timeline. Follows the file while it is recorded.
-class DocumentPage : public QWidget {
+class DocumentPage : public Page {
   Q_OBJECT
 
  public:
@@ -26,19 +24,16 @@ class DocumentPage : public QWidget {
   ~DocumentPage() override;
 
   const QString& path() const { return path_; }
-  ViewState* state() const { return state_; }
+  ViewState* state() const override { return state_; }
   TimelineView* timeline() const { return timeline_; }
-  /// Null until it is read.
-  std::shared_ptr<const Document> document() const;
   bool isLoading() const { return job_.isRunning(); }
   bool hasFailed() const { return !job_.isRunning() && !document(); }
+  bool hasPanels() const override { return !hasFailed(); }
   /// Whether it is being recorded, as far as one can tell; and that as text, empty for other files.
   bool isLive() const { return live_ != nullptr; }
-  QString liveText() const;
+  QString liveText() const override;
 
  Q_SIGNALS:
-  /// Read, or read again while it grows.
-  void documentChanged();
   void failed(const QString& problem);
   /// The user stopped the reading.
   void cancelled();

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <QHash>
 #include <QMainWindow>
 #include <memory>
 #include <vector>
 
-#include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 #include "gui/open/recent_files.h"
+#include "gui/parts/page.h"
+#include "gui/shell/page_list.h"
 
 class QDockWidget;
 class QLabel;
@@ -18,12 +20,8 @@ namespace moeblaze::gui {
 class AlivePanel;
 class ComparePage;
 class DocumentPage;
-class FlamePanel;
-class InfoPanel;
 class StartPage;
-class StatePanel;
 class ViewBar;
-class ViewState;
 class WhatIfPage;
 
 /// The program's window: a tab a trace, panels that follow the one in front.
@@ -40,14 +38,14 @@ class MainWindow : public QMainWindow {
   /// Beside one another; either may be null for one that is open.
   void compare(std::shared_ptr<const Document> a, std::shared_ptr<const Document> b);
   /// Every trace that is read, and the what-if page's.
-  std::vector<std::shared_ptr<const Document>> documents() const;
+  Documents documents() const;
 
   QTabWidget* tabs() const { return tabs_; }
   AlivePanel* alive() const { return alive_; }
-  FlamePanel* flame() const { return flame_; }
   ViewBar* viewBar() const { return viewBar_; }
-  WhatIfPage* whatIf() const { return whatIf_; }
-  ComparePage* comparePage() const { return compare_; }
+  /// Null until the page was first shown.
+  WhatIfPage* whatIf() const;
+  ComparePage* comparePage() const;
   RecentFiles* recent() { return &recent_; }
   /// What the front tab shows; null without a timeline.
   ViewState* currentState() const;
@@ -67,10 +65,9 @@ class MainWindow : public QMainWindow {
  private:
   void makePages();
   void makeDocks();
-  void addDock(StatePanel* panel, const QString& title, const QString& name, Qt::DockWidgetArea area);
   void makeFileMenu();
   void makeViewMenu();
-  void makeCompareMenu();
+  void makeAnalyzeMenu();
   void makeHelpMenu();
   void fillRecent(QMenu* menu);
   void fillOverlay(QMenu* menu);
@@ -83,13 +80,17 @@ class MainWindow : public QMainWindow {
   void closeCurrent();
   void closeTab(int at);
   void addPage(DocumentPage* page);
-  void pageChanged(DocumentPage* page);
+  Page* currentPage() const;
+  /// The page of an entry, made on first use and kept when its tab is closed.
+  Page* pageOf(const PageEntry& entry);
+  void bringToFront(const PageEntry& entry);
+  void openPage(const PageEntry& entry);
+  void pageChanged(const Page* page);
   void frontChanged();
   /// Hides the panels where there is nothing for them; what the user closed or put in front stays so.
   void showDocks(bool visible);
   void documentsChanged();
   void showStatus();
-  void compareOpen();
   void pictureDialog();
   void peakDialog();
   void csvDialog();
@@ -107,11 +108,9 @@ class MainWindow : public QMainWindow {
   QTabWidget* tabs_;
   ViewBar* viewBar_;
   StartPage* start_ = nullptr;
-  WhatIfPage* whatIf_ = nullptr;
-  ComparePage* compare_ = nullptr;
+  QHash<const QMetaObject*, Page*> pages_;  ///< those that were shown, by PageEntry::type
+  std::vector<StatePanel*> panels_;
   AlivePanel* alive_ = nullptr;
-  FlamePanel* flame_ = nullptr;
-  InfoPanel* info_ = nullptr;
   QLabel *summary_, *live_, *unit_;
   bool docksVisible_ = true;
   QList<QDockWidget*> hiddenDocks_;

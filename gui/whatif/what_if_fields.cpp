@@ -26,7 +26,7 @@ namespace moeblaze::gui {
 namespace {
 
 constexpr int kSkewSteps = 20;  // of the slider for an alpha of 1
-constexpr double kMostSkew = 3;
+constexpr double kMaxSkew = 3;
 enum RoutingKind { kBalanced, kZipf, kFile };
 
 QComboBox* editableBox(const QString& name, const QString& tip) {
@@ -165,10 +165,10 @@ void WhatIfFields::addRouting(QVBoxLayout* form) {
   routing_->setToolTip(tr("Which experts the tokens go to: evenly, with shares ∝ 1/rank^α, or as a recording says"));
   skewSlider_ = new QSlider(Qt::Horizontal);
   skewSlider_->setObjectName("skewSlider");
-  skewSlider_->setRange(0, static_cast<int>(kMostSkew * kSkewSteps));
+  skewSlider_->setRange(0, static_cast<int>(kMaxSkew * kSkewSteps));
   skew_ = new QDoubleSpinBox;
   skew_->setObjectName("skew");
-  skew_->setRange(0, kMostSkew);
+  skew_->setRange(0, kMaxSkew);
   skew_->setSingleStep(1.0 / kSkewSteps);
   skew_->setPrefix("α ");
   skew_->setKeyboardTracking(false);

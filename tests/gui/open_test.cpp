@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 #include "gui/open/open_document.h"
 #include "gui/open/recent_files.h"
 #include "gui/open/samples.h"
@@ -103,7 +103,7 @@ TEST(RecentFiles, NewestFirstEachOnceAndOnlyWhatIsThere) {
   std::filesystem::remove(b.toStdString());
   EXPECT_EQ(recent.files(), QStringList({a}));
   for (int i = 0; i < 15; ++i) recent.add(QString::fromStdString(folder.write("f" + std::to_string(i), "")));
-  EXPECT_EQ(recent.files().size(), RecentFiles::kMost);
+  EXPECT_EQ(recent.files().size(), RecentFiles::kMaxFiles);
   recent.clear();
   EXPECT_TRUE(recent.files().isEmpty());
 }

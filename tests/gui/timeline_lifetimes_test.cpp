@@ -79,7 +79,7 @@ TEST_P(Lifetimes, StacksAreAsHighAsTheBandsAndWithoutHoles) {
   for (const TimeWindow& window : someWindows(*trace_, 3)) {
     const TimeScale scale(window, 200);
     const std::vector<MemoryColumn> columns = memory.columns(scale);
-    for (size_t most : {size_t{10}, StackLayout::kMostAllocations}) {
+    for (size_t most : {size_t{10}, StackLayout::kMaxShown}) {
       const StackLayout layout = layOutStack(*index_, scale, columns, 1, most);
       EXPECT_EQ(layout.alive, index_->count(window));
       EXPECT_LE(layout.shown, most);

@@ -129,9 +129,9 @@ TEST_F(TimelineViewTest, UndoTakesGesturesTogether) {
   EXPECT_FALSE(state_.canUndo());
   press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   EXPECT_EQ(state_.view().window, zoomed);
-  state_.setCategories(CategoryMode::name);
+  state_.setCategories(Attribute::name);
   state_.undo();
-  EXPECT_EQ(state_.view().categories, CategoryMode::role);
+  EXPECT_EQ(state_.view().categories, Attribute::role);
 }
 
 TEST_F(TimelineViewTest, PeakAndEvents) {
@@ -289,8 +289,8 @@ TEST_F(TimelineViewTest, SamplesAreDrawnInLightAndDark) {
                            "torch_snapshot_qwen3moe_2layer.pickle"}) {
     open(sample(file));
     for (Pane pane : {Pane::stack, Pane::addresses}) state_.setPaneVisible(pane, true);
-    for (CategoryMode mode : kCategoryModes) {
-      state_.setCategories(mode);
+    for (Attribute attribute : kAttributes) {
+      state_.setCategories(attribute);
       waitUntilDrawn();
     }
     const QImage light = view_->grab().toImage();

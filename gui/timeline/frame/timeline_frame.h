@@ -49,11 +49,11 @@ struct TimelineFrame {
 
 TimelineFrame makeFrame(TimelineQuery query);
 
-/// Makes what makeFrame missed; takes its time. Throws Cancelled when asked to stop.
+/// Makes what makeFrame missed; takes its time. Throws Interrupted when asked to stop.
 void makeIndices(const TimelineQuery& query, const Progress& progress);
 
-/// Rows of the span lanes of a document that are shown: tracks beyond kMostSpanRows are not.
+/// Rows of the span lanes of a document that are shown: tracks beyond kMaxSpanRows are not.
 int spanRows(const Document& document);
-inline constexpr int kMostSpanRows = 256;
+inline constexpr int kMaxSpanRows = 256;
 
 }  // namespace moeblaze::gui

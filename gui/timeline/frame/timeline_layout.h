@@ -23,7 +23,7 @@ struct TimelineLayout {
     QRect body;     ///< right of the labels; empty when collapsed
   };
 
-  static constexpr int kLabels = 156, kAxis = 28, kHeading = 22, kSpanRow = 17, kLeastBody = 90;
+  static constexpr int kLabels = 156, kAxis = 28, kHeading = 22, kSpanRow = 17, kMinBodyHeight = 90;
 
   QRect axis;               ///< of time, right of the labels
   std::vector<Area> areas;  ///< top to bottom, already scrolled

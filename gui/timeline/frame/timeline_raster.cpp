@@ -64,15 +64,14 @@ QRgb shaded(const QColor& color, uint32_t allocation, const TimelineTheme& theme
 void fillPolygon(const TimelineFrame& frame, const StackPolygon& polygon, const TimelineTheme& theme, Pixels& pixels) {
   const ByteScale scale(frame.topBytes, pixels.height());
   const Allocation& allocation = frame.query.document->trace().allocations[polygon.allocation];
-  const size_t band = frame.index->categoryOf(allocation);
-  const QColor base = theme.band(frame.index->categories()[band], band);
+  const QColor base = theme.band(*frame.index, allocation);
   const QRgb color = shaded(base, polygon.allocation, theme);
   const QRgb edge = TimelineTheme::mixed(base, theme.text(), 0.35).rgb();
   const bool hasEdge = scale.heightOf(static_cast<double>(allocation.bytes)) >= 4 * frame.query.pixelRatio;
   const auto row = [&](int64_t bytes) { return static_cast<int>(scale.yOf(static_cast<double>(bytes)) + 0.5); };
   for (size_t i = 0; i < polygon.steps.size(); ++i) {
     const int start = polygon.steps[i].column;
-    const int end = i + 1 < polygon.steps.size() ? polygon.steps[i + 1].column : polygon.endColumn;
+    const int end = polygon.endOfStep(i);
     const int bottom = row(polygon.steps[i].bottomBytes), top = row(polygon.steps[i].bottomBytes + allocation.bytes);
     if (top == bottom) continue;
     pixels.fill(top, start, end, hasEdge ? edge : color);
@@ -120,11 +119,8 @@ void rasterAddresses(const TimelineFrame& frame, const TimelineTheme& theme, Pix
   const std::vector<Allocation>& all = frame.query.document->trace().allocations;
   for (const AddressBox& box : frame.boxes) {
     if (!frame.hasAllBoxes && (box.bottom - box.top < 1 || box.right - box.left < 1)) continue;  // the fill has it
-    QColor base = theme.role(all[box.allocation].role);
-    if (frame.index) {
-      const size_t band = frame.index->categoryOf(all[box.allocation]);
-      base = theme.band(frame.index->categories()[band], band);
-    }
+    const Allocation& allocation = all[box.allocation];
+    const QColor base = frame.index ? theme.band(*frame.index, allocation) : theme.role(allocation.role);
     const double gap = box.bottom - box.top >= 3 ? 0.5 : 0;
     const double narrow = box.right - box.left >= 4 ? 0.5 : 0;
     pixels.box(box.left + narrow, box.top + gap, box.right - narrow, box.bottom - gap,

@@ -52,7 +52,7 @@ void TimelineRenderer::render(const Request& request) {
 void TimelineRenderer::prepare(const TimelineQuery& query, const std::stop_token& stop) {
   try {
     makeIndices(query, {{}, stop});
-  } catch (const Cancelled&) {
+  } catch (const Interrupted&) {
     return;
   }
   QMetaObject::invokeMethod(

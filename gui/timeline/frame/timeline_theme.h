@@ -4,7 +4,7 @@
 #include <QPalette>
 #include <string_view>
 
-#include "gui/timeline/index/categories.h"
+#include "gui/timeline/index/memory_index.h"
 
 namespace moeblaze::gui {
 
@@ -28,6 +28,8 @@ class TimelineTheme {
 
   /// Of the band at that place among its siblings.
   QColor band(const Category& category, size_t place) const;
+  /// Of the band of `index` that an allocation belongs to.
+  QColor band(const MemoryIndex& index, const Allocation& allocation) const;
   QColor role(Role role) const;
   /// Of what has no band or polygon of its own.
   QColor other() const;

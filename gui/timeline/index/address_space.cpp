@@ -5,8 +5,8 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr uint64_t kLeastPage = uint64_t{2} << 20;
-constexpr uint64_t kMostPages = uint64_t{1} << 22;
+constexpr uint64_t kMinPage = uint64_t{2} << 20;
+constexpr uint64_t kMaxPages = uint64_t{1} << 22;
 
 struct Extent {
   uint64_t start = ~uint64_t{0}, end = 0;
@@ -32,8 +32,8 @@ AddressSpace::AddressSpace(const Trace& trace, TrackId track, TrackId segments) 
     extent.end = std::max(extent.end, end);
   });
   if (extent.start >= extent.end) return;
-  uint64_t page = kLeastPage;
-  while ((extent.end - extent.start) / page >= kMostPages) page *= 2;
+  uint64_t page = kMinPage;
+  while ((extent.end - extent.start) / page >= kMaxPages) page *= 2;
   extent.start -= extent.start % page;
 
   // How many ranges begin less how many end, by page: sums above zero are used.

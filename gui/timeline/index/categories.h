@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,11 +12,21 @@
 
 namespace moeblaze::gui {
 
-/// What the bands of a memory curve tell apart; stacks by the line of a program that they come from.
-enum class CategoryMode : uint8_t { role, name, step, stack };
-inline constexpr std::array kCategoryModes{CategoryMode::role, CategoryMode::name, CategoryMode::step,
-                                           CategoryMode::stack};
-std::string_view name(CategoryMode mode);
+/// What allocations can be told apart by, in the bands of a curve and in tables.
+enum class Attribute : uint8_t { role, name, step, stack };
+inline constexpr std::array kAttributes{Attribute::role, Attribute::name, Attribute::step, Attribute::stack};
+/// "role", "name", "Step" or "stack".
+std::string_view name(Attribute attribute);
+
+/// The key of an allocation's value: a number from 0 up. It is the index of the role, the StringId of the name, the
+/// StackId of the stack, or the StepId plus one, so that 0 stands for no name, no Step and no stack.
+size_t keyOf(const Allocation& allocation, Attribute attribute);
+
+/// The frame that names a call stack: the innermost Python frame outside PyTorch, which is the program's own line, or
+/// the innermost frame when there is none. `frames` is innermost first and not empty.
+const Frame& ownFrame(const Trace& trace, std::span<const Frame> frames);
+/// The name of a frame's file without its folders.
+std::string_view fileName(const Trace& trace, const Frame& frame);
 
 /// Most bands of a curve.
 inline constexpr size_t kMaxCategories = 8;
@@ -23,7 +34,7 @@ inline constexpr size_t kMaxCategories = 8;
 /// A band.
 struct Category {
   std::string name;
-  Role role = Role::unknown;  ///< of the mode `role`, where the band is one role: its colour
+  Role role = Role::unknown;  ///< of the attribute `role`, where the band is one role: its colour
   bool isRole = false;
   bool isOther = false;  ///< all that have no band of their own
 };
@@ -34,15 +45,13 @@ class Categorizer {
  public:
   /// One band of everything.
   explicit Categorizer(std::string name);
-  Categorizer(const Trace& trace, TrackId track, CategoryMode mode);
+  Categorizer(const Trace& trace, TrackId track, Attribute attribute);
 
   size_t operator()(const Allocation& allocation) const;
   std::span<const Category> categories() const { return categories_; }
 
  private:
-  size_t keyOf(const Allocation& allocation) const;
-
-  CategoryMode mode_ = CategoryMode::role;
+  Attribute attribute_ = Attribute::role;
   std::vector<uint8_t> ofKey_;  ///< empty: all in one
   std::vector<Category> categories_;
 };

@@ -70,7 +70,7 @@ void MemoryEvents::merge(std::span<const Timed> allocs, std::span<const Timed> f
 // Spacing grows with what is alive, so all checkpoints together hold no more ids than there are events.
 void MemoryEvents::addCheckpoints(const Progress& progress) {
   size_t live = 0, since = 0;
-  for (size_t point = 0; point < points(); ++point) {
+  for (size_t point = 0; point < pointCount(); ++point) {
     for (size_t at = firstEvent(point); at < firstEvent(point + 1); ++at) live += event(at).isFree ? size_t(-1) : 1;
     since += firstEvent(point + 1) - firstEvent(point);
     if (since < std::max(kCheckpointEvents, live)) continue;

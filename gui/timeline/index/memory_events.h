@@ -31,7 +31,7 @@ class MemoryEvents {
   /// Instants at which something changed, ascending; and the bytes from each to the next.
   std::span<const int64_t> times() const { return times_; }
   std::span<const int64_t> bytes() const { return bytes_; }
-  size_t points() const { return times_.size(); }
+  size_t pointCount() const { return times_.size(); }
   /// Events of the points before this one: [firstEvent(p), firstEvent(p + 1)) happened at point p, frees first.
   size_t firstEvent(size_t point) const { return firstEvents_[point]; }
   Event event(size_t at) const { return {refs_[at] >> 1, (refs_[at] & 1) != 0}; }

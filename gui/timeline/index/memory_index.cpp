@@ -44,7 +44,7 @@ void MemoryIndex::addEvents(size_t point, CategoryBytes& bytes) const {
 }
 
 void MemoryIndex::build(const Progress& progress) {
-  const size_t points = events_->points();
+  const size_t points = events_->pointCount();
   const std::span<const int64_t> bytes = events_->bytes();
   CategoryBytes now{};
   levels_.emplace_back();
@@ -80,7 +80,7 @@ size_t MemoryIndex::bucketOf(size_t point) const {
 }
 
 /// Least and most of points [first, last), which are some.
-MemoryIndex::Node MemoryIndex::points(size_t first, size_t last) const {
+MemoryIndex::Node MemoryIndex::nodeOfPoints(size_t first, size_t last) const {
   const std::span<const int64_t> bytes = events_->bytes();
   Node node{bytes[first], bytes[first], static_cast<uint32_t>(first)};
   for (size_t point = first + 1; point < last; ++point)
@@ -89,7 +89,7 @@ MemoryIndex::Node MemoryIndex::points(size_t first, size_t last) const {
 }
 
 /// The same of whole buckets: nodes as high as possible, from left to right.
-MemoryIndex::Node MemoryIndex::buckets(size_t first, size_t last) const {
+MemoryIndex::Node MemoryIndex::nodeOfBuckets(size_t first, size_t last) const {
   Node node = levels_[0][first];
   for (size_t at = first + 1; at < last;) {
     size_t level = 0, width = 1;
@@ -103,14 +103,14 @@ MemoryIndex::Node MemoryIndex::buckets(size_t first, size_t last) const {
   return node;
 }
 
-MemoryIndex::Node MemoryIndex::range(size_t first, size_t last) const {
+MemoryIndex::Node MemoryIndex::nodeOfRange(size_t first, size_t last) const {
   const size_t firstBucket = bucketOf(first), lastBucket = bucketOf(last - 1);
-  if (firstBucket == lastBucket) return points(first, last);
+  if (firstBucket == lastBucket) return nodeOfPoints(first, last);
   const bool startsBucket = buckets_[firstBucket].firstPoint == first;
-  Node node =
-      startsBucket ? buckets(firstBucket, firstBucket + 1) : points(first, buckets_[firstBucket + 1].firstPoint);
-  if (firstBucket + 1 < lastBucket) node.add(buckets(firstBucket + 1, lastBucket));
-  node.add(points(buckets_[lastBucket].firstPoint, last));
+  Node node = startsBucket ? nodeOfBuckets(firstBucket, firstBucket + 1)
+                           : nodeOfPoints(first, buckets_[firstBucket + 1].firstPoint);
+  if (firstBucket + 1 < lastBucket) node.add(nodeOfBuckets(firstBucket + 1, lastBucket));
+  node.add(nodeOfPoints(buckets_[lastBucket].firstPoint, last));
   return node;
 }
 
@@ -154,7 +154,7 @@ std::vector<MemoryColumn> MemoryIndex::columns(const TimeScale& scale) const {
     size_t maxPoint = first;  // one more, so that 0 means before the first
     const bool entered = first == last || times[first] > startNs;
     if (first < last) {
-      const Node node = range(first, last);
+      const Node node = nodeOfRange(first, last);
       column.minBytes = entered ? std::min(entering, node.minBytes) : node.minBytes;
       if (!entered || node.maxBytes > entering) {
         column.maxBytes = node.maxBytes;

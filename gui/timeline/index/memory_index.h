@@ -58,9 +58,9 @@ class MemoryIndex {
   void build(const Progress& progress);
   void addEvents(size_t point, CategoryBytes& bytes) const;
   size_t bucketOf(size_t point) const;
-  Node range(size_t first, size_t last) const;
-  Node points(size_t first, size_t last) const;
-  Node buckets(size_t first, size_t last) const;
+  Node nodeOfRange(size_t first, size_t last) const;
+  Node nodeOfPoints(size_t first, size_t last) const;
+  Node nodeOfBuckets(size_t first, size_t last) const;
 
   std::shared_ptr<const MemoryEvents> events_;
   Categorizer categorizer_;

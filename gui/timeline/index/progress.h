@@ -1,29 +1,24 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 #include <stop_token>
 
-namespace moeblaze::gui {
+#include "core/base/interrupt.h"
 
-/// Thrown out of long work that was asked to stop.
-class Cancelled : public std::runtime_error {
- public:
-  Cancelled() : std::runtime_error("cancelled") {}
-};
+namespace moeblaze::gui {
 
 /// How far long work is, and whether anybody still wants it.
 struct Progress {
   std::function<void(double)> onFraction;  ///< 0 to 1, on the thread that works; may be empty
   std::stop_token stop;
 
-  /// Tells how far it is; throws Cancelled once a stop was requested.
+  /// Tells how far it is; throws Interrupted once a stop was requested.
   void report(double fraction) const {
     check();
     if (onFraction) onFraction(fraction);
   }
   void check() const {
-    if (stop.stop_requested()) throw Cancelled();
+    if (stop.stop_requested()) throw Interrupted();
   }
   /// For a part of the work that goes from `from` to `to`.
   Progress part(double from, double to) const {

@@ -19,7 +19,7 @@ SpanLanes::SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Pr
   for (uint32_t i : order) {
     const auto row =
         std::ranges::find_if(rows_, [&](const Row& candidate) { return candidate.ends.back() <= all[i].startNs; });
-    if (row == rows_.end() && rows() == kMaxRows) {
+    if (row == rows_.end() && rows() == kMaxLaneRows) {
       ++hidden_;
       continue;
     }

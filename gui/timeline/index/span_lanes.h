@@ -24,8 +24,8 @@ struct SpanBox {
 /// threads.
 class SpanLanes {
  public:
-  /// Rows beyond kMaxRows are left out; hidden() says how many spans that are.
-  static constexpr int kMaxRows = 32;
+  /// Rows beyond kMaxLaneRows are left out; hidden() says how many spans that are.
+  static constexpr int kMaxLaneRows = 32;
 
   SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Progress& progress = {});
 

@@ -16,6 +16,10 @@ SpanContent spanContent(const Track& track);
 /// Whether a span's track is a plan's; false for TrackId::none.
 bool isPlanned(const Trace& trace, TrackId track);
 
+/// The names of a trace's Steps by StepId, StringId::empty where no span tells one. They come from the spans of plans,
+/// which are the Steps themselves, and else from those of recordings, which may be kernels that ran for a Step.
+std::vector<StringId> stepNames(const Trace& trace);
+
 /// Sorts tracks by what their spans are; those of one kind keep their order.
 void sortBySpanContent(const Trace& trace, std::vector<TrackId>& tracks);
 

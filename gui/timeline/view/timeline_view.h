@@ -48,8 +48,6 @@ class TimelineView : public QAbstractScrollArea {
   bool isSmall() const;
   TimelineCanvas canvas() const;
   void paintImages(QPainter& painter) const;
-  void zoom(double x, double factor);
-  void pan(double pixels);
   void click(const QPoint& at);
   void drag(const QPoint& to);
   void hover(const QPoint& at, const QPoint& global);
