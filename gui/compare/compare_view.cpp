@@ -2,20 +2,13 @@
 
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
 #include <QWheelEvent>
 
 #include "gui/parts/time_moves.h"
-#include "gui/units/units.h"
 
 namespace moeblaze::gui {
 
-CompareView::CompareView(QWidget* parent) : QWidget(parent) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
-  setMinimumHeight(160);
-  connect(&UnitFormat::shared(), &UnitFormat::changed, this, [this] { update(); });
-}
+CompareView::CompareView(QWidget* parent) : DrawnView(parent) { setMinimumHeight(160); }
 
 void CompareView::setComparison(std::shared_ptr<const Comparison> comparison) {
   comparison_ = std::move(comparison);
@@ -36,8 +29,7 @@ TimeScale CompareView::scale() const { return {window_, CompareLayout(size(), fo
 
 double CompareView::plotX(double x) const { return x - CompareLayout(size(), font()).curves.left(); }
 
-void CompareView::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
+void CompareView::paint(QPainter& painter, const QRect&) const {
   ComparePicture shown = picture();
   shown.cursorNs = cursorNs_;
   paintComparison(painter, size(), shown);
@@ -53,18 +45,15 @@ void CompareView::wheelEvent(QWheelEvent* event) {
 
 void CompareView::mousePressEvent(QMouseEvent* event) { draggedFrom_ = event->position().x(); }
 
-void CompareView::mouseMoveEvent(QMouseEvent* event) {
-  const double x = event->position().x();
-  if (comparison_ && (event->buttons() & Qt::LeftButton)) {
-    setWindow(scale().panned(draggedFrom_ - x, comparison_->bounds()));
-    draggedFrom_ = x;
-  }
-  cursorNs_ = plotX(x) >= 0 && comparison_ ? std::optional(scale().timeAt(plotX(x))) : std::nullopt;
-  update();
-}
-
-void CompareView::leaveEvent(QEvent*) {
+void CompareView::hover(const std::optional<QPointF>& place, Qt::MouseButtons pressed) {
   cursorNs_.reset();
+  if (place && comparison_) {
+    if (pressed & Qt::LeftButton) {
+      setWindow(scale().panned(draggedFrom_ - place->x(), comparison_->bounds()));
+      draggedFrom_ = place->x();
+    }
+    if (plotX(place->x()) >= 0) cursorNs_ = scale().timeAt(plotX(place->x()));
+  }
   update();
 }
 
