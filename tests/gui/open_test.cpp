@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +103,7 @@ TEST(RecentFiles, NewestFirstEachOnceAndOnlyWhatIsThere) {
   EXPECT_EQ(recent.files(), QStringList({a, b}));
   std::filesystem::remove(b.toStdString());
   EXPECT_EQ(recent.files(), QStringList({a}));
-  for (int i = 0; i < 15; ++i) recent.add(QString::fromStdString(folder.write("f" + std::to_string(i), "")));
+  for (int i = 0; i < 15; ++i) recent.add(QString::fromStdString(folder.write(fmt::format("f{}", i), "")));
   EXPECT_EQ(recent.files().size(), RecentFiles::kMaxFiles);
   recent.clear();
   EXPECT_TRUE(recent.files().isEmpty());
