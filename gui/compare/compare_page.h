@@ -16,22 +16,25 @@ namespace moeblaze::gui {
 class CompareView;
 class DifferenceModel;
 
-/// Two of the open traces beside one another.
+/// The page that shows two of the open traces beside one another.
 class ComparePage : public Page {
   Q_OBJECT
 
  public:
   explicit ComparePage(QWidget* parent = nullptr);
 
-  /// What can be chosen; keeps what is chosen where it is still there.
+  /// Offers these documents; the two that are compared stay chosen while they are among them.
   void setDocuments(Documents documents) override;
+  /// Compares two of the documents offered; a null one leaves its side empty.
   void choose(const std::shared_ptr<const Document>& a, const std::shared_ptr<const Document>& b);
-  /// Chooses among `open`. Where `a` is null it is the first of them, where `b` is null the last.
+  /// Offers the documents in `open` and compares two of them. A null `a` stands for the first one, a null `b` for the
+  /// last.
   void compareFrom(const Documents& open, std::shared_ptr<const Document> a, std::shared_ptr<const Document> b);
   /// Compares the document in front with the first other one.
   void prepare(const Documents& open, const std::shared_ptr<const Document>& front) override;
   void setAlignment(Alignment alignment);
 
+  /// Null while there are not two documents, and until the first comparison is made.
   const std::shared_ptr<const Comparison>& comparison() const { return comparison_; }
   CompareView* view() const { return view_; }
   DifferenceModel* model() const { return model_; }
@@ -39,6 +42,7 @@ class ComparePage : public Page {
   std::optional<std::string> tableCsv() const override;
 
  Q_SIGNALS:
+  /// Another comparison is shown, or none.
   void updated();
 
  private:

@@ -9,7 +9,7 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr int kTotal = -1;  ///< the variant of a MemoryIndex without bands; the others are its Attribute
+constexpr int kTotal = -1;  ///< the variant of a MemoryIndex without bands; the other variants are Attribute values
 
 }  // namespace
 
@@ -78,7 +78,8 @@ void Document::findBounds() {
   bounds_ = {startNs - room, endNs + room};
 }
 
-/// As moeblaze::mainTrack, from what is known already; parameters rather than nothing.
+/// Chooses as moeblaze::mainTrack does, but from data that is there already, and takes a track of parameters rather
+/// than none.
 void Document::findMainTrack() {
   std::vector<bool> isGiven(trace_->tracks.size(), true);
   for (const Allocation& allocation : trace_->allocations)

@@ -35,7 +35,7 @@ void LiveSource::poll() {
         News news;
         const bool grew = follower.poll(ReadProgress({}, stop));
         news.finished = follower.finished();
-        // A copy: the follower's goes on growing, while a document never changes.
+        // A copy, because a document never changes while the follower's trace grows.
         if (grew)
           news.document =
               std::make_shared<const Document>(std::make_shared<const Trace>(follower.trace()), path,

@@ -66,7 +66,7 @@ uint64_t AliveTable::sortKey(const Allocation& allocation) const {
 }
 
 void AliveTable::sort() {
-  // Keys beside the rows: comparing does not look allocations up again.
+  // Keys are kept beside the rows, so that comparisons do not look up allocations again.
   std::vector<std::pair<uint64_t, uint32_t>> keyed(rows_.size());
   for (size_t row = 0; row < rows_.size(); ++row) {
     const uint64_t key = sortKey(allocation(row));
@@ -88,7 +88,7 @@ void AliveTable::group() {
     byKey[key].key = key;
     if (byKey[key].count > 0) groups_.push_back(byKey[key]);
   }
-  // By its name when that is what is sorted by; by its sum otherwise.
+  // Groups are ordered by label if the rows are sorted by it, else by their bytes.
   const bool byLabel = attributeOf(query_.sort) == attribute || query_.sort == AliveColumn::name;
   const std::vector<uint32_t>& ranks = labels_->ranks(attribute);
   std::ranges::stable_sort(groups_, [&](const Group& a, const Group& b) {

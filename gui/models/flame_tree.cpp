@@ -72,7 +72,7 @@ void FlameTree::addStack(const Trace& trace, StackId stack, int64_t bytes, int64
 }
 
 void FlameTree::arrange() {
-  // Children come after their parents in the list, so their parents' offsets are known.
+  // A parent stands before its children in the list, so its offset is already known.
   for (Node& node : nodes_) {
     std::ranges::stable_sort(node.children, std::greater{}, [&](uint32_t child) { return nodes_[child].bytes; });
     int64_t offset = node.offset;

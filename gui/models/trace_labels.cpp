@@ -67,7 +67,7 @@ const std::vector<uint32_t>& TraceLabels::ranks(Attribute attribute) const {
   std::call_once(ranked_[at], [&] {
     std::vector<uint32_t> order(labels_[at].size());
     std::iota(order.begin(), order.end(), 0u);
-    // Steps keep their own order: it is that of time.
+    // Steps keep their own order, which is the order of time.
     if (attribute != Attribute::step)
       std::ranges::stable_sort(order, {}, [&](uint32_t key) { return labels_[at][key]; });
     ranks_[at].resize(order.size());

@@ -7,7 +7,7 @@
 namespace moeblaze::gui {
 
 std::shared_ptr<const Document> openDocument(const std::string& path, const Progress& progress) {
-  constexpr double kRead = 0.75;  // of the time, about
+  constexpr double kRead = 0.75;  // the share of the time that reading takes, roughly
   const Progress reading = progress.part(0, kRead);
   auto trace = std::make_shared<const Trace>(openTrace(path, ReadProgress(reading.onFraction, progress.stop)));
   const std::string title = std::filesystem::path(path).filename().string();

@@ -7,7 +7,7 @@ class QTreeWidgetItem;
 
 namespace moeblaze::gui {
 
-/// What a trace says of itself: losses first, then its tracks, devices and meta data.
+/// What a trace says about itself: first what is missing from it, then its tracks, devices and meta data.
 class InfoPanel : public StatePanel {
   Q_OBJECT
 

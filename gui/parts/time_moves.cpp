@@ -7,8 +7,8 @@ namespace moeblaze::gui {
 namespace {
 
 constexpr double kZoomPerNotch = 1.25, kZoomPerKey = 1.5;
-constexpr double kMovePerKey = 0.15;  // of the width
-constexpr double kNotch = 120;        // of QWheelEvent::angleDelta
+constexpr double kMovePerKey = 0.15;  // a fraction of the width
+constexpr double kNotch = 120;        // one notch of the wheel in units of QWheelEvent::angleDelta
 
 }  // namespace
 

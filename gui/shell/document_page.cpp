@@ -83,13 +83,14 @@ void DocumentPage::load() {
   const QPointer<QObject> guard(this);
   const auto report = [this, guard, shown = -1](double fraction) mutable {
     const int value = static_cast<int>(fraction * kProgressSteps);
-    if (std::exchange(shown, value) == value) return;  // a queued call for every record would drown the window
+    if (std::exchange(shown, value) == value) return;  // one queued call for every record would block the window
     LatestJob::post(guard, [this, value] { progress_->setValue(value); });
   };
   job_.start(
       [path = path_.toStdString(), report](const std::stop_token& stop) {
         Opened opened;
-        opened.isRecording = isRecording(path);  // before reading: what is written meanwhile is not missed
+        // Asked before reading, so that what is written meanwhile is not missed.
+        opened.isRecording = isRecording(path);
         opened.document = openDocument(path, {report, stop});
         return opened;
       },
@@ -122,7 +123,7 @@ void DocumentPage::follow() {
 }
 
 void DocumentPage::grow(const std::shared_ptr<const Document>& document) {
-  // Whoever looks at the end goes on looking at it; whoever went elsewhere stays there.
+  // A window at the end of the trace stays at its end, and a window elsewhere stays in its place.
   const bool seesAll = state_->view().window == state_->document()->bounds();
   const bool seesEnd = state_->view().window.endNs >= state_->document()->bounds().endNs;
   swapDocument(*state_, document, seesAll ? Follow::all : seesEnd ? Follow::end : Follow::still, true);

@@ -15,7 +15,8 @@ namespace moeblaze::gui {
 class LiveSource;
 class TimelineView;
 
-/// A file's tab: how far it is read, what is wrong with it, or its timeline. Follows the file while it is recorded.
+/// The tab of a file: shows how far it is read, what is wrong with it, or its timeline. Follows the file while it is
+/// being recorded.
 class DocumentPage : public Page {
   Q_OBJECT
 
@@ -27,16 +28,19 @@ class DocumentPage : public Page {
   ViewState* state() const override { return state_; }
   TimelineView* timeline() const { return timeline_; }
   bool isLoading() const { return job_.isRunning(); }
+  /// Whether there is nothing to show although nothing is being read: reading failed.
   bool hasFailed() const { return !job_.isRunning() && !document(); }
   bool hasPanels() const override { return !hasFailed(); }
-  /// Whether it is being recorded, as far as one can tell; and that as text, empty for other files.
+  /// Whether the file is being recorded, as far as one can tell.
   bool isLive() const { return live_ != nullptr; }
   QString liveText() const override;
 
  Q_SIGNALS:
+  /// The file could not be read; the page says why, too.
   void failed(const QString& problem);
-  /// The user stopped the reading.
+  /// The user cancelled the reading.
   void cancelled();
+  /// liveText() may have changed.
   void liveChanged();
 
  private:

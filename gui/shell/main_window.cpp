@@ -68,7 +68,7 @@ MainWindow::MainWindow(QWidget* parent)
 }
 
 MainWindow::~MainWindow() {
-  // Panels outlive the pages they follow while everything goes.
+  // While the window is destroyed, the pages go first; the panels must not follow them any longer.
   for (StatePanel* panel : panels_) panel->setState(nullptr);
   viewBar_->setState(nullptr);
 }
@@ -132,7 +132,8 @@ void MainWindow::addPage(DocumentPage* page) {
   const int at = tabs_->addTab(page, QFileInfo(page->path()).fileName());
   tabs_->setTabToolTip(at, page->path());
   connect(page, &DocumentPage::documentChanged, this, [this, page] {
-    if (recent_.files().value(0) != page->path()) recent_.add(page->path());  // a recording grows often
+    // Checked first, because a recording emits this often.
+    if (recent_.files().value(0) != page->path()) recent_.add(page->path());
     pageChanged(page);
   });
   connect(page, &DocumentPage::liveChanged, this, &MainWindow::showStatus);

@@ -29,7 +29,7 @@ namespace {
 
 QString pictureFilter() { return QObject::tr("PNG picture (*.png);;SVG drawing (*.svg)"); }
 
-/// `path` with the ending of the chosen filter, where it has none.
+/// Adds the ending of the chosen filter to a path that has none.
 QString withEnding(const QString& path, const QString& filter) {
   if (path.isEmpty() || !QFileInfo(path).suffix().isEmpty()) return path;
   return path + (filter.contains("*.svg") ? ".svg" : filter.contains("*.csv") ? ".csv" : ".png");

@@ -89,7 +89,7 @@ QWidget* WhatIfPage::makeResults() {
 
 void WhatIfPage::recompute() {
   searching_.cancel();
-  // Not restarted while it runs: under a moving slider nothing would ever be shown.
+  // A running update is not restarted, because nothing would ever be shown while a slider moves.
   again_ = updating_.isRunning();
   if (again_) return;
   QElapsedTimer timer;
@@ -175,7 +175,7 @@ void WhatIfPage::findMostTokens() {
   most_->clear();
   searching_.start(
       [inputs = fields_->inputs()](const std::stop_token& stop) {
-        WhatIf own;  // beside the sliders, not before them
+        WhatIf own;  // an object of its own, so that the search does not delay the sliders
         return own.mostTokens(inputs, stop);
       },
       [this](std::optional<int64_t> tokens) {

@@ -15,7 +15,8 @@ namespace moeblaze::gui {
 class TimelineView;
 class WhatIfFields;
 
-/// A layer that is not there yet: its fields, what it would need, and its timeline, redrawn while a slider moves.
+/// The what-if page: the fields of a layer that does not exist yet, what it would need, and its timeline, which is
+/// redrawn while a slider moves.
 class WhatIfPage : public Page {
   Q_OBJECT
 
@@ -27,11 +28,11 @@ class WhatIfPage : public Page {
   bool hasPanels() const override { return true; }
   TimelineView* timeline() const { return timeline_; }
   WhatIfFields* fields() const { return fields_; }
-  /// Milliseconds from the last change of a field to its timeline being handed over to be drawn.
+  /// Milliseconds from the last change of a field until its timeline was handed over to be drawn.
   double lastUpdateMs() const { return lastUpdateMs_; }
 
  Q_SIGNALS:
-  /// Another answer, or a problem, is shown.
+  /// Another answer or problem is shown.
   void updated();
 
  private:

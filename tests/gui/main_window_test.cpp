@@ -45,7 +45,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A real window, used with mouse and keys.
+/// A real window that is used with mouse and keys.
 class Window : public testing::Test {
  protected:
   void SetUp() override {
@@ -78,7 +78,7 @@ class Window : public testing::Test {
   ViewState& state() { return *window_.currentState(); }
   AliveModel& alive() { return *window_.alive()->model(); }
   std::string title() { return find<QLabel>("aliveTitle")->text().toStdString(); }
-  /// A key to whatever the window's focus is on.
+  /// Presses a key in the widget that has the focus.
   void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     QWidget* target = QApplication::focusWidget() ? QApplication::focusWidget() : &window_;
     QTest::keyClick(target, key, modifiers);

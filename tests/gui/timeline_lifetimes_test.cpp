@@ -168,7 +168,7 @@ TEST(AddressSpace, CutsGapsOut) {
   add(0, 100 * kMiB, 512);
   add(0, 101 * kMiB, 6 * kMiB);
   add(0, 1000'000 * kMiB, 512);
-  add(0, 0, 512);  // not known
+  add(0, 0, 512);  // address 0: not known
   add(1, 500 * kMiB, 20 * kMiB);
   const AddressSpace space(trace, kTrack, TrackId{1});
   ASSERT_EQ(space.runs().size(), 3u);

@@ -22,7 +22,7 @@ MemoryIndex indexOf(const std::shared_ptr<const MemoryEvents>& events, Attribute
   return {events, Categorizer(events->trace(), events->track(), attribute)};
 }
 
-/// The allocations of bytes at an instant, by category, straight from the trace.
+/// The bytes alive at an instant by category, computed directly from the trace.
 CategoryBytes categoriesAt(const MemoryIndex& index, int64_t timeNs) {
   CategoryBytes bytes{};
   for (const Allocation& allocation : index.events().trace().allocations)
@@ -31,7 +31,8 @@ CategoryBytes categoriesAt(const MemoryIndex& index, int64_t timeNs) {
   return bytes;
 }
 
-/// Compares every column with the curve's points in it. `checkedCategories`: columns apart whose bands are compared.
+/// Compares every column with the points of the curve within it. The bands are compared in every `checkedCategories`th
+/// column.
 void expectColumns(const MemoryIndex& index, const MemoryCurve& curve, const TimeScale& scale, int checkedCategories) {
   const std::vector<MemoryColumn> columns = index.columns(scale);
   ASSERT_EQ(columns.size(), static_cast<size_t>(scale.width()));
@@ -171,7 +172,7 @@ TEST(MemoryIndex, OfEqualMaximaTheFirst) {
   }
 }
 
-/// A million events at one instant are one point: what is drawn there must not replay them for every column.
+/// A million events at one instant form one point. Drawing it must not replay them for every column.
 TEST(MemoryIndex, ManyEventsAtOneInstant) {
   auto trace = std::make_shared<Trace>();
   trace->tracks = {{"one", TrackKind::observed}};
@@ -202,8 +203,8 @@ TEST(MemoryIndex, SnapshotOfATrainedModelReplaysEventByEvent) {
   const MemoryCurve curve(*trace, *track);
   EXPECT_EQ(events->liveAt(events->peak().timeNs), curve.liveAt(curve.peak().timeNs));
   for (Attribute attribute : kAttributes)
-    expectColumns(indexOf(events, attribute), curve, TimeScale({events->times().front(), events->times().back() + 1}, 1920),
-                  20);
+    expectColumns(indexOf(events, attribute), curve,
+                  TimeScale({events->times().front(), events->times().back() + 1}, 1920), 20);
 }
 
 }  // namespace

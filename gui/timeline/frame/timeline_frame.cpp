@@ -7,7 +7,7 @@ namespace moeblaze::gui {
 namespace {
 
 constexpr double kHeadroom = 1.08;
-constexpr double kMinStep = 0.3;  // pixels
+constexpr double kMinStep = 0.3;  // in pixels
 
 bool shows(const TimelineQuery& query, Pane pane) { return query.heights[static_cast<size_t>(pane)] > 0; }
 
@@ -34,7 +34,8 @@ class FrameMaker {
  private:
   void note(Pane pane, std::string text) { frame_.notes[static_cast<size_t>(pane)] = std::move(text); }
 
-  /// What `find` gives, or when it is not there and there is time, what `make` does.
+  /// Returns what `find` finds. If the query waits, it returns what `make` makes; otherwise a missing index leaves a
+  /// note in the pane and the frame incomplete.
   template <typename Find, typename Make>
   auto get(Pane pane, Find find, Make make) -> decltype(make()) {
     if (auto found = frame_.query.waits ? make() : find()) return found;
@@ -78,7 +79,7 @@ class FrameMaker {
           layOutStack(*lifetimes, inWindow(*lifetimes), frame_.memory, static_cast<int64_t>(pixel * kMinStep) + 1);
   }
 
-  /// Allocations of the stack and of the addresses.
+  /// The allocations that the stack and the addresses show, looked up once.
   const LifetimeIndex::InWindow& inWindow(const LifetimeIndex& lifetimes) {
     if (!inWindow_) inWindow_ = lifetimes.inWindow(frame_.scale.window(), StackLayout::kMaxShown);
     return *inWindow_;

@@ -12,7 +12,7 @@ constexpr size_t kMinBins = 1024, kMaxBins = size_t{1} << 17, kAllocationsPerBin
 
 }  // namespace
 
-/// Walks the events once, with the bytes of every row; a bin's fill is their mean over it.
+/// Walks over the events once and keeps the bytes of every row. The fill of a bin is the mean over its time.
 class AddressMap::Filler {
  public:
   Filler(AddressMap& map, const MemoryEvents& events)

@@ -18,7 +18,7 @@ void forRanges(const Trace& trace, TrackId track, TrackId segments, OnRange onRa
     const bool ours = allocation.track == track || (segments != TrackId::none && allocation.track == segments);
     if (!ours || allocation.address == 0 || allocation.bytes <= 0) continue;
     const uint64_t bytes = static_cast<uint64_t>(allocation.bytes);
-    const uint64_t room = ~uint64_t{0} - allocation.address;  // a foreign file may say anything
+    const uint64_t room = ~uint64_t{0} - allocation.address;  // a foreign file may hold any numbers
     onRange(allocation.address, allocation.address + std::min(bytes, room));
   }
 }
@@ -36,7 +36,8 @@ AddressSpace::AddressSpace(const Trace& trace, TrackId track, TrackId segments) 
   while ((extent.end - extent.start) / page >= kMaxPages) page *= 2;
   extent.start -= extent.start % page;
 
-  // How many ranges begin less how many end, by page: sums above zero are used.
+  // For each page, the ranges that begin there minus those that end before it. A page is used where the running sum is
+  // positive.
   std::vector<int32_t> changes((extent.end - 1 - extent.start) / page + 2);
   forRanges(trace, track, segments, [&](uint64_t start, uint64_t end) {
     ++changes[(start - extent.start) / page];

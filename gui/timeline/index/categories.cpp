@@ -55,7 +55,7 @@ Category categoryOf(const Trace& trace, Attribute attribute, size_t key) {
   return {};
 }
 
-/// By key, the first of those that are shown as one: stacks that come from one line of a program.
+/// For each key, the first key that is shown in the same band: stacks from the same line of the program share one.
 std::vector<uint32_t> groupsOf(const Trace& trace, Attribute attribute) {
   std::vector<uint32_t> groups(keyCount(trace, attribute));
   std::iota(groups.begin(), groups.end(), 0);

@@ -28,31 +28,33 @@ const Frame& ownFrame(const Trace& trace, std::span<const Frame> frames);
 /// The name of a frame's file without its folders.
 std::string_view fileName(const Trace& trace, const Frame& frame);
 
-/// Most bands of a curve.
+/// The maximum number of bands of a curve.
 inline constexpr size_t kMaxCategories = 8;
 
-/// A band.
+/// A band of a memory curve.
 struct Category {
   std::string name;
-  Role role = Role::unknown;  ///< of the attribute `role`, where the band is one role: its colour
+  Role role = Role::unknown;  ///< the role if isRole; it decides the colour
   bool isRole = false;
-  bool isOther = false;  ///< all that have no band of their own
+  bool isOther = false;  ///< whether it holds everything without a band of its own
 };
 
-/// Sorts a track's allocations into at most kMaxCategories bands: those with the most bytes × lifetime, and the rest.
-/// Roles keep their order so that one looks the same in every trace; others come largest first. Immutable.
+/// Assigns the allocations of a track to at most kMaxCategories bands: the values with the most bytes × lifetime get
+/// their own band, the rest share one. Roles keep their order, so that traces look alike; other values come largest
+/// first. Immutable.
 class Categorizer {
  public:
-  /// One band of everything.
+  /// One band for everything.
   explicit Categorizer(std::string name);
   Categorizer(const Trace& trace, TrackId track, Attribute attribute);
 
+  /// The band of an allocation, as an index into categories().
   size_t operator()(const Allocation& allocation) const;
   std::span<const Category> categories() const { return categories_; }
 
  private:
   Attribute attribute_ = Attribute::role;
-  std::vector<uint8_t> ofKey_;  ///< empty: all in one
+  std::vector<uint8_t> ofKey_;  ///< the band of each key; empty if there is only one band
   std::vector<Category> categories_;
 };
 

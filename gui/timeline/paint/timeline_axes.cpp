@@ -57,8 +57,9 @@ class AxisPainter : CanvasPainter {
     }
   }
 
-  /// A line of the grid's colour: Qt blends lines pixel by pixel, on several threads that wait for one another, which
-  /// takes longer than everything else in a frame; images it blends at once. Null where there are no pixels.
+  /// An image of one grid line, or a null image when the painter does not paint pixels. Qt draws a translucent line on
+  /// several threads that wait for one another, which takes longer than the rest of a frame; an image it blends at
+  /// once.
   QImage gridStrip(const QSize& size) const {
     if (painter_.paintEngine()->type() != QPaintEngine::Raster) return {};
     QImage strip(size, QImage::Format_ARGB32_Premultiplied);
@@ -112,7 +113,7 @@ class AxisPainter : CanvasPainter {
     painter_.setFont(canvas_.font);
   }
 
-  /// The font, smaller where that makes room for all of a text.
+  /// The canvas's font, made smaller if that makes the whole text fit.
   QFont fitting(const QString& text, double width) const {
     QFont font = canvas_.font;
     for (const double share : {0.94, 0.88, 0.82}) {
@@ -122,7 +123,7 @@ class AxisPainter : CanvasPainter {
     return font;
   }
 
-  /// A value of a vertical axis, kept within the body.
+  /// Writes a value of a vertical axis beside `y`, kept within the body.
   void label(const QRect& body, double y, const QString& text) {
     painter_.setFont(small_);
     const double height = QFontMetricsF(painter_.font()).height();

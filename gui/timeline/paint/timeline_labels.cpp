@@ -68,7 +68,7 @@ class LabelPainter : CanvasPainter {
       }
   }
 
-  /// Without namespaces where those would leave no room for the name.
+  /// Leaves namespaces out if the name would not fit with them.
   QString spanText(const std::string& name, double width) const {
     const QString text = QString::fromStdString(name);
     const auto at = text.lastIndexOf("::");
@@ -82,7 +82,7 @@ class LabelPainter : CanvasPainter {
     return name.empty() ? bytes : QString("%1  %2").arg(QString::fromStdString(shortName(name)), bytes);
   }
 
-  /// Within the visible part of `box`; false when that is too narrow.
+  /// Writes a text into the visible part of `box`. Returns false if that is too narrow.
   bool label(const QRect& body, QRectF box, const QString& text, const QColor& under) {
     box = box.intersected(body);
     if (box.width() < kMinWidth) return false;

@@ -15,7 +15,7 @@ class MarkPainter : CanvasPainter {
     QRegion bodies;
     for (const TimelineLayout::Area& area : layout_.areas) bodies += area.body;
     bodies &= QRect(0, layout_.axis.bottom() + 1, layout_.axis.right() + 1,
-                    layout_.contentHeight);  // scrolled ones end there
+                    layout_.contentHeight);  // panes scrolled out of sight end there
     painter_.setClipRegion(bodies + QRect(0, 0, layout_.axis.right() + 20, layout_.axis.height()));
     clip_ = painter_.clipRegion();
     if (canvas_.view.range) paintRange(*canvas_.view.range);
@@ -83,7 +83,7 @@ class MarkPainter : CanvasPainter {
     const int64_t bytes = events->bytesAt(timeNs);
     const double y = yOf(area->body, bytes);
     dot(x, y, theme_.text());
-    if (timeNs == events->peak().timeNs) return;  // the peak's flag says it
+    if (timeNs == events->peak().timeNs) return;  // the flag of the peak already says it
     const bool flips = x > area->body.left() + area->body.width() * 0.8;
     flag(flips ? x - 9 : x + 9, std::min(y + 4, area->body.bottom() - 22.0), QString::fromStdString(bytesText(bytes)),
          theme_.text(), flips ? Qt::AlignRight : Qt::AlignLeft);
@@ -101,7 +101,7 @@ class MarkPainter : CanvasPainter {
     painter_.restore();
   }
 
-  /// From when to when it lived, at the foot of the bands.
+  /// Marks the lifetime of the allocation with a bar at the bottom of the bands.
   void outlineLife(const QRect& body, const Allocation& allocation) {
     if (allocation.track != canvas_.view.track) return;
     const double left = std::max<double>(body.left(), canvas_.xOf(allocation.allocNs));
@@ -123,7 +123,7 @@ class MarkPainter : CanvasPainter {
     if (found != boxes.end()) outline(body, rectOf(body, *found));
   }
 
-  /// Light around dark, to be seen on any band.
+  /// A dark line on a light one, visible on any band.
   void outline(const QRect& body, const QPolygonF& polygon) {
     painter_.setClipRegion(clip_ & body);
     painter_.setPen(QPen(theme_.background(), 4));
@@ -142,7 +142,7 @@ class MarkPainter : CanvasPainter {
     painter_.restore();
   }
 
-  /// A text on a plate of `color`, to the right, the left or around `x`, within the panes.
+  /// Writes a text on a plate of `color`, to the right of `x`, to the left of it or around it, kept within the panes.
   void flag(double x, double y, const QString& text, const QColor& color, Qt::AlignmentFlag side) {
     const QFontMetricsF metrics(painter_.font());
     const double width = metrics.horizontalAdvance(text) + 12;

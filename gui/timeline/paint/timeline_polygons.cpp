@@ -24,7 +24,7 @@ class PolygonPainter : CanvasPainter {
  private:
   double y(int64_t bytes) const { return yOf(body_, bytes); }
 
-  /// The steps of a value along the columns; only where it changes.
+  /// The step line of a value along the columns, with points only where the value changes.
   template <typename Value>
   QPolygonF steps(Value value) const {
     QPolygonF points;

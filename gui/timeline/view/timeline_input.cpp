@@ -95,7 +95,7 @@ void TimelineView::click(const QPoint& at) {
   if (!isOfDocument()) return;
   const TimelineHit hit = hitTimeline(canvas(), at);
   if (hit.pane == Pane::stack || hit.pane == Pane::addresses) state_->setAllocation(hit.allocation);
-  // The instant that was drawn there, so that a peak narrower than a pixel can be chosen.
+  // Takes the instant of the column's maximum, so that a peak narrower than a pixel can be chosen.
   const bool isOfColumn = hit.pane == Pane::memory || hit.pane == Pane::stack;
   state_->setInstant(isOfColumn && hit.column ? frame_->frame.memory[*hit.column].maxNs : hit.timeNs);
 }
