@@ -25,7 +25,7 @@ namespace moeblaze::gui {
 class Document {
  public:
   /// `path` is empty for a trace that came from no file; `title` is its name for users. Throws Interrupted when
-  /// `progress` says so.
+  /// `progress` was asked to stop.
   Document(std::shared_ptr<const Trace> trace, std::string path, std::string title, const Progress& progress = {});
 
   const Trace& trace() const { return *trace_; }
@@ -81,7 +81,7 @@ class Document {
     std::shared_ptr<const Value> find(TrackId track, int variant);
 
    private:
-    // making_ is held while a value is made; readers only take mutex_, so they never wait for that
+    // making_ is held while a value is made. Readers only take mutex_, so they never wait for that.
     std::mutex making_, mutex_;
     std::map<std::pair<TrackId, int>, std::shared_ptr<const Value>> values_;
   };
@@ -103,6 +103,8 @@ class Document {
   mutable Made<LifetimeIndex> lifetimes_;
   mutable Made<AddressMap> addresses_;
 };
+
+using Documents = std::vector<std::shared_ptr<const Document>>;
 
 /// Makes a document of a trace that came from no file.
 std::shared_ptr<const Document> makeDocument(Trace trace, std::string title, const Progress& progress = {});

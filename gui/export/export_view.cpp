@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kNames{"timeline", "peak", "compare"};
 
-using Documents = std::vector<std::shared_ptr<const Document>>;
-
 void requireMemory(const Documents& documents) {
   for (const auto& document : documents)
     if (document->mainTrack() == TrackId::none)

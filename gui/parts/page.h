@@ -12,8 +12,6 @@
 
 namespace moeblaze::gui {
 
-using Documents = std::vector<std::shared_ptr<const Document>>;
-
 /// What a page looks like, to be painted elsewhere: `paint` takes the painter and the size in logical pixels.
 struct PagePicture {
   std::function<void(QPainter&, const QSize&)> paint;

@@ -77,7 +77,6 @@ class MainWindow : public QMainWindow {
   QAction* addEntry(QMenu* menu, const QString& text, const QKeySequence& key, void (MainWindow::*act)());
 
   void openDialog();
-  void openFolderOfSamples();
   void closeCurrent();
   void closeTab(int at);
   void addPage(DocumentPage* page);

@@ -47,10 +47,10 @@ class TimelineRenderer : public QObject {
   };
   /// A thread that runs the last job it was given.
   template <typename Job>
-  class LastJob {
+  class Worker {
    public:
     template <typename Work>
-    explicit LastJob(Work work);
+    explicit Worker(Work work);
     void set(Job job);
 
    private:
@@ -63,8 +63,8 @@ class TimelineRenderer : public QObject {
   void prepare(const TimelineQuery& query, const std::stop_token& stop);
 
   uint64_t generation_ = 0;
-  LastJob<TimelineQuery> prepare_;
-  LastJob<Request> render_;  ///< declared last, because it uses prepare_
+  Worker<TimelineQuery> prepare_;
+  Worker<Request> render_;  ///< declared last, because it uses prepare_
 };
 
 }  // namespace moeblaze::gui
