@@ -30,7 +30,8 @@ bool hasDisplay() {
   return isSet("QT_QPA_PLATFORM") || isSet("DISPLAY") || isSet("WAYLAND_DISPLAY");
 }
 
-/// The application object, unless a test has made one. Without a display, what needs none is drawn in memory.
+/// Makes the application object, unless a test has made one. Without a display, pictures and benchmarks are drawn in
+/// memory. Throws DeviceError when a window is needed and there is no display.
 std::unique_ptr<QApplication> makeApplication(bool needsWindow) {
   if (QCoreApplication::instance() != nullptr) return nullptr;
   if (!hasDisplay()) {

@@ -4,7 +4,8 @@
 
 namespace moeblaze::gui {
 
-/// moeblaze-gui's main, callable from tests; makes the QApplication where there is none.
+/// Runs moeblaze-gui's main function, callable from tests; makes a QApplication if there is none. Returns the exit
+/// status.
 int runGui(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace moeblaze::gui

@@ -20,11 +20,12 @@ namespace {
 constexpr QSize kSize(1920, 700);
 constexpr int kZooms = 60, kPans = 120;
 constexpr double kZoom = 1.12, kPanPixels = 40;
-constexpr int kMostWaitMs = 60'000;
+constexpr int kMaxWaitMs = 60'000;
 
 double ms(const QElapsedTimer& timer) { return static_cast<double>(timer.nsecsElapsed()) / 1e6; }
 
-/// A field of the kernel's account of this process, in bytes; 0 where there is none.
+/// Reads a memory figure of this process from the kernel, such as "VmRSS", in bytes; 0 where the kernel does not tell
+/// it.
 int64_t memoryOf(std::string_view field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -38,11 +39,12 @@ double quantile(std::vector<double> values, double share) {
   return values[std::min(values.size() - 1, static_cast<size_t>(share * static_cast<double>(values.size())))];
 }
 
-/// Runs `act` and waits until the view has painted what it asks for.
+/// Runs `act`, waits until the view has painted what it asks for, and returns the milliseconds that took. `paintMs`
+/// receives those during which the window could do nothing else. Throws DeviceError after kMaxWaitMs.
 double untilDrawn(TimelineView& view, const std::function<void()>& act, double* paintMs = nullptr) {
   QEventLoop loop;
   const auto drawn = QObject::connect(&view, &TimelineView::drawn, &loop, &QEventLoop::quit);
-  QTimer::singleShot(kMostWaitMs, &loop, [&] { loop.exit(1); });
+  QTimer::singleShot(kMaxWaitMs, &loop, [&] { loop.exit(1); });
   QElapsedTimer timer;
   timer.start();
   act();
@@ -62,7 +64,7 @@ void move(TimelineView& view, ViewState& state, const TimeWindow& window, Benchm
   result.paintMs.push_back(paintMs);
 }
 
-/// Towards the peak, along the trace and back out.
+/// Zooms in on the peak, pans along the trace and back, and zooms out again.
 void travel(TimelineView& view, ViewState& state, BenchmarkResult& result) {
   const TimeWindow bounds = state.document()->bounds();
   const auto scale = [&] { return TimeScale(state.view().window, kSize.width()); };

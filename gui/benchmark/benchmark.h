@@ -8,25 +8,25 @@
 
 namespace moeblaze::gui {
 
-/// What opening a file and moving through it costs.
+/// What opening a file and moving through its timeline costs.
 struct BenchmarkResult {
   std::string file;
-  int64_t events = 0;       ///< of the track shown
-  double openMs = 0;        ///< until its timeline could be drawn
-  double firstFrameMs = 0;  ///< from there until it was
-  int64_t rssBytes = 0;     ///< of the process, with the file open
+  int64_t events = 0;       ///< events of the track shown
+  double openMs = 0;        ///< from the start of reading until the timeline could be drawn
+  double firstFrameMs = 0;  ///< from then until the first picture was painted
+  int64_t rssBytes = 0;     ///< resident memory of the process, with the file open
   int64_t peakRssBytes = 0;
-  std::vector<double> frameMs;  ///< by move: from the wish to the new picture being painted
-  std::vector<double> paintMs;  ///< by move: how long the window did nothing else
+  std::vector<double> frameMs;  ///< for each move: from the request to the new picture being painted
+  std::vector<double> paintMs;  ///< for each move: the time during which the window could do nothing else
 };
 
-/// Opens `path` and zooms and pans over it in a window 1920 pixels wide, which shows the panes that it would at first
-/// or all of them; needs a QApplication. Throws InputError.
+/// Opens `path`, then zooms and pans over it in a window 1920 pixels wide. The window shows the panes that it shows at
+/// first, or every pane when `allPanes`. Needs a QApplication; throws InputError.
 BenchmarkResult runBenchmark(const std::string& path, bool allPanes = false);
 
-/// The flat object that is printed.
+/// The result as one flat JSON object.
 Record toRecord(const BenchmarkResult& result);
-/// The same for people.
+/// The result as text for people.
 std::string toText(const BenchmarkResult& result);
 
 }  // namespace moeblaze::gui

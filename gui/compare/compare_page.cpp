@@ -13,7 +13,7 @@
 
 #include "gui/compare/compare_view.h"
 #include "gui/compare/difference_model.h"
-#include "gui/panels/row_delegate.h"
+#include "gui/parts/row_delegate.h"
 #include "gui/units/units.h"
 
 namespace moeblaze::gui {
@@ -39,7 +39,7 @@ QToolButton* button(const QString& text, const QString& tip) {
 }  // namespace
 
 ComparePage::ComparePage(QWidget* parent)
-    : QWidget(parent),
+    : Page(parent),
       a_(traceBox("compareA")),
       b_(traceBox("compareB")),
       alignment_(new QComboBox),
@@ -126,7 +126,7 @@ std::shared_ptr<const Document> ComparePage::chosen(const QComboBox* box) const 
   return at >= 0 && at < std::ssize(documents_) ? documents_[static_cast<size_t>(at)] : nullptr;
 }
 
-void ComparePage::setDocuments(std::vector<std::shared_ptr<const Document>> documents) {
+void ComparePage::setDocuments(Documents documents) {
   const auto a = chosen(a_), b = chosen(b_);
   std::erase_if(documents, [](const auto& document) { return document->mainTrack() == TrackId::none; });
   documents_ = std::move(documents);
@@ -150,6 +150,19 @@ void ComparePage::choose(const std::shared_ptr<const Document>& a, const std::sh
   select(a_, a);
   select(b_, b);
   compare();
+}
+
+void ComparePage::compareFrom(const Documents& open, std::shared_ptr<const Document> a,
+                              std::shared_ptr<const Document> b) {
+  setDocuments(open);
+  if (!a && !open.empty()) a = open.front();
+  if (!b && !open.empty()) b = open.back();
+  choose(a, b);
+}
+
+void ComparePage::prepare(const Documents& open, const std::shared_ptr<const Document>& front) {
+  const auto other = std::ranges::find_if(open, [&](const auto& document) { return document != front; });
+  compareFrom(open, front, other == open.end() ? nullptr : *other);
 }
 
 void ComparePage::setAlignment(Alignment alignment) { alignment_->setCurrentIndex(static_cast<int>(alignment)); }
@@ -196,6 +209,14 @@ void ComparePage::showSummary() {
   summary_->setText(text);
 }
 
-std::string ComparePage::csv() const { return comparison_ ? comparison_->csv(attribute()) : std::string(); }
+std::optional<PagePicture> ComparePage::picture() const {
+  return PagePicture{
+      [picture = view_->picture()](QPainter& painter, const QSize& size) { paintComparison(painter, size, picture); },
+      view_->size()};
+}
+
+std::optional<std::string> ComparePage::tableCsv() const {
+  return comparison_ ? comparison_->csv(attribute()) : std::string();
+}
 
 }  // namespace moeblaze::gui

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "gui/compare/compare_colors.h"
-#include "gui/timeline/frame/byte_scale.h"
 #include "gui/units/units.h"
 
 namespace moeblaze::gui {
@@ -18,14 +17,14 @@ constexpr int kMargin = 84, kGap = 10, kRightMargin = 12, kTickPixels = 56, kTim
 
 using Columns = std::vector<StepCurve::Column>;
 
-/// A round size without the zeros that others need beside it.
+/// Writes a round size without trailing zeros.
 QString tickText(int64_t bytes) {
   QString text = UnitFormat::shared().text(bytes);
   static const QRegularExpression zeros(R"(\.?0+ )");
   return text.contains('.') ? text.replace(zeros, " ") : text;
 }
 
-/// Draws into one plot, whose values go from `low` to `high` bytes.
+/// Draws into one plot, whose vertical axis goes from `low` to `high` bytes.
 class Plot {
  public:
   Plot(QPainter& painter, const QRect& area, double low, double high, const QPalette& palette)
@@ -48,7 +47,8 @@ class Plot {
     }
   }
 
-  /// A curve as a path: what it enters a column with, then the column's range.
+  /// Draws a curve as one path. In each column the path goes to the value at the column's left edge, then to its
+  /// greatest and its least value.
   void curve(const Columns& columns, const QColor& color, bool fill) {
     QPainterPath path;
     path.moveTo(area_.left(), y(static_cast<double>(columns.front().entering)));
@@ -73,7 +73,7 @@ class Plot {
     painter_.drawPath(path);
   }
 
-  /// More above the line, less below it.
+  /// Draws a bar for each column: upward where B has more bytes, downward where it has fewer.
   void bars(const Columns& columns) {
     for (size_t c = 0; c < columns.size(); ++c) {
       const double x = area_.left() + static_cast<double>(c), zero = y(0);

@@ -12,23 +12,23 @@ class QPainter;
 
 namespace moeblaze::gui {
 
-/// A comparison as it is to be painted.
+/// What a picture of a comparison shows.
 struct ComparePicture {
   std::shared_ptr<const Comparison> comparison;
   TimeWindow window;
-  std::optional<int64_t> cursorNs;  ///< where the values are told
+  std::optional<int64_t> cursorNs;  ///< the instant whose values are written beside it
   QPalette palette;
   QFont font;
 };
 
-/// Where the parts of a picture lie.
+/// Where the parts of the picture lie, in logical pixels.
 struct CompareLayout {
   QRect curves, delta, axis;
   explicit CompareLayout(const QSize& size, const QFont& font);
 };
 
-/// Both curves over one another, the difference beneath, the time axis below; into any device, of `size` logical
-/// pixels.
+/// Paints both curves over one another, their difference below them, and the time axis at the bottom. Works on any
+/// paint device; `size` is in logical pixels.
 void paintComparison(QPainter& painter, const QSize& size, const ComparePicture& picture);
 
 }  // namespace moeblaze::gui

@@ -2,25 +2,13 @@
 
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
 #include <QWheelEvent>
-#include <cmath>
 
-#include "gui/units/units.h"
+#include "gui/parts/time_moves.h"
 
 namespace moeblaze::gui {
-namespace {
 
-constexpr double kKeyZoom = 1.5, kKeyPan = 0.15, kWheelZoom = 1.25;
-
-}  // namespace
-
-CompareView::CompareView(QWidget* parent) : QWidget(parent) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
-  setMinimumHeight(160);
-  connect(&UnitFormat::shared(), &UnitFormat::changed, this, [this] { update(); });
-}
+CompareView::CompareView(QWidget* parent) : DrawnView(parent) { setMinimumHeight(160); }
 
 void CompareView::setComparison(std::shared_ptr<const Comparison> comparison) {
   comparison_ = std::move(comparison);
@@ -41,67 +29,41 @@ TimeScale CompareView::scale() const { return {window_, CompareLayout(size(), fo
 
 double CompareView::plotX(double x) const { return x - CompareLayout(size(), font()).curves.left(); }
 
-void CompareView::zoom(double x, double factor) {
-  if (comparison_) setWindow(scale().zoomed(x, factor, comparison_->bounds()));
-}
-
-void CompareView::pan(double pixels) {
-  if (comparison_) setWindow(scale().panned(pixels, comparison_->bounds()));
-}
-
-void CompareView::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
+void CompareView::paint(QPainter& painter, const QRect&) const {
   ComparePicture shown = picture();
   shown.cursorNs = cursorNs_;
   paintComparison(painter, size(), shown);
 }
 
 void CompareView::wheelEvent(QWheelEvent* event) {
-  const QPointF turned = event->angleDelta();
-  if (std::abs(turned.x()) > std::abs(turned.y()))
-    pan(-turned.x());
-  else
-    zoom(plotX(event->position().x()), std::pow(kWheelZoom, -turned.y() / 120));
   event->accept();
+  if (!comparison_) return;
+  if (const auto window =
+          windowAfterWheel(event->angleDelta(), scale(), plotX(event->position().x()), comparison_->bounds()))
+    setWindow(*window);
 }
 
 void CompareView::mousePressEvent(QMouseEvent* event) { draggedFrom_ = event->position().x(); }
 
-void CompareView::mouseMoveEvent(QMouseEvent* event) {
-  const double x = event->position().x();
-  if (event->buttons() & Qt::LeftButton) {
-    pan(draggedFrom_ - x);
-    draggedFrom_ = x;
-  }
-  cursorNs_ = plotX(x) >= 0 && comparison_ ? std::optional(scale().timeAt(plotX(x))) : std::nullopt;
-  update();
-}
-
-void CompareView::leaveEvent(QEvent*) {
+void CompareView::hover(const std::optional<QPointF>& place, Qt::MouseButtons pressed) {
   cursorNs_.reset();
+  if (place && comparison_) {
+    if (pressed & Qt::LeftButton) {
+      setWindow(scale().panned(draggedFrom_ - place->x(), comparison_->bounds()));
+      draggedFrom_ = place->x();
+    }
+    if (plotX(place->x()) >= 0) cursorNs_ = scale().timeAt(plotX(place->x()));
+  }
   update();
 }
 
 void CompareView::keyPressEvent(QKeyEvent* event) {
-  const double width = scale().width();
-  switch (event->key()) {
-    case Qt::Key_F:
-      return fit();
-    case Qt::Key_W:
-    case Qt::Key_Plus:
-      return zoom(width / 2, 1 / kKeyZoom);
-    case Qt::Key_S:
-    case Qt::Key_Minus:
-      return zoom(width / 2, kKeyZoom);
-    case Qt::Key_A:
-    case Qt::Key_Left:
-      return pan(-kKeyPan * width);
-    case Qt::Key_D:
-    case Qt::Key_Right:
-      return pan(kKeyPan * width);
-    default:
-      QWidget::keyPressEvent(event);
-  }
+  if (!comparison_) return QWidget::keyPressEvent(event);
+  if (event->key() == Qt::Key_F) return fit();
+  const int key = event->key() == Qt::Key_Plus ? Qt::Key_W : event->key() == Qt::Key_Minus ? Qt::Key_S : event->key();
+  const TimeScale now = scale();
+  if (const auto window = windowAfterKey(key, now, now.width() / 2.0, comparison_->bounds())) return setWindow(*window);
+  QWidget::keyPressEvent(event);
 }
 
 }  // namespace moeblaze::gui

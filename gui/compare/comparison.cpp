@@ -10,16 +10,16 @@ namespace moeblaze::gui {
 namespace {
 
 void check(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Cancelled();
+  if (stop.stop_requested()) throw Interrupted();
 }
 
 const MemoryEvents& eventsOf(const ComparedTrack& side) { return *side.document->events(side.track); }
 
-int64_t firstNs(const MemoryEvents& events) { return events.points() == 0 ? 0 : events.times().front(); }
+int64_t firstNs(const MemoryEvents& events) { return events.pointCount() == 0 ? 0 : events.times().front(); }
 
 using Totals = std::unordered_map<std::string_view, Difference>;
 
-/// Adds one trace to its side of the totals. Views into its texts stay valid as long as the document.
+/// Adds one trace to its side of the totals. The keys are views into the document's texts and stay valid as long as it.
 void addSide(const ComparedTrack& side, Difference::Side Difference::*part, Attribute attribute, Totals& totals) {
   const Trace& trace = side.document->trace();
   const auto what = [&](const Allocation& allocation) {

@@ -116,7 +116,7 @@ void DifferenceModel::arrange() {
   std::ranges::stable_sort(order_, [&](size_t left, size_t right) {
     const Difference &l = all()[left], &r = all()[right];
     if (sorted_ == kWhat) return down ? l.what > r.what : l.what < r.what;
-    // The worst difference is the largest, whichever way.
+    // Differences are ordered by their size, whatever their sign.
     const int64_t a = sorted_ == kDelta ? std::abs(l.peakDelta()) : number(l, sorted_);
     const int64_t b = sorted_ == kDelta ? std::abs(r.peakDelta()) : number(r, sorted_);
     return down ? a > b : a < b;

@@ -8,7 +8,7 @@
 
 namespace moeblaze::gui {
 
-/// What differs between two traces, for a table view. Sorts an index of rows.
+/// The differences between two traces as a model for a table view. Sorting rearranges an index of the rows.
 class DifferenceModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -19,7 +19,7 @@ class DifferenceModel : public QAbstractTableModel {
 
   void setComparison(std::shared_ptr<const Comparison> comparison, Attribute attribute);
   const Difference& difference(int row) const { return all()[order_[static_cast<size_t>(row)]]; }
-  /// Sizes are written in another unit.
+  /// Call this when sizes are to be written in another unit.
   void refreshTexts();
 
   int rowCount(const QModelIndex& parent = {}) const override;

@@ -14,7 +14,7 @@ bool hasSteps(const Trace& trace) {
   return std::ranges::any_of(trace.spans, [](const Span& span) { return span.step != StepId::none; });
 }
 
-/// Begins of the spans of each name, in order.
+/// The start times of the spans of each name, in ascending order.
 std::map<std::string_view, std::vector<int64_t>> begins(const Trace& trace, bool stepsOnly) {
   std::map<std::string_view, std::vector<int64_t>> all;
   for (const Span& span : trace.spans)
@@ -23,9 +23,10 @@ std::map<std::string_view, std::vector<int64_t>> begins(const Trace& trace, bool
   return all;
 }
 
-/// The longest part of `anchors`, which ascend in the first, that ascends in both.
+/// The longest subsequence of `anchors` in which both times ascend. The first times of `anchors` already do.
 std::vector<Anchor> longestAscending(const std::vector<Anchor>& anchors) {
-  std::vector<size_t> ends, before(anchors.size());  // ends: by length, the anchor with the least second
+  // ends[n]: the anchor with the smallest second time that can end a sequence of n + 1 anchors.
+  std::vector<size_t> ends, before(anchors.size());
   for (size_t i = 0; i < anchors.size(); ++i) {
     const auto place =
         std::ranges::lower_bound(ends, anchors[i].second, {}, [&](size_t at) { return anchors[at].second; });

@@ -9,14 +9,14 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr int kTotal = -1;  ///< beside the category modes
+constexpr int kTotal = -1;  ///< the variant of a MemoryIndex without bands; the other variants are Attribute values
 
 }  // namespace
 
 Document::Document(std::shared_ptr<const Trace> trace, std::string path, std::string title, const Progress& progress)
     : trace_(std::move(trace)), path_(std::move(path)), title_(std::move(title)) {
   findTracks();
-  findStepNames();
+  stepNames_ = stepNames(*trace_);
   const double parts = static_cast<double>(memoryTracks_.size() + spanTracks_.size() + 1);
   double done = 0;
   const auto nextPart = [&] { return progress.part(done / parts, (done + 1) / parts); };
@@ -52,17 +52,6 @@ void Document::findTracks() {
   sortBySpanContent(*trace_, spanTracks_);
 }
 
-/// A plan's spans are its Steps; a recording's may be kernels that ran for one.
-void Document::findStepNames() {
-  for (const bool planned : {true, false})
-    for (const Span& span : trace_->spans) {
-      if (span.step == StepId::none || span.track == TrackId::none) continue;
-      if (isPlanned(*trace_, span.track) != planned) continue;
-      if (index(span.step) >= stepNames_.size()) stepNames_.resize(index(span.step) + 1);
-      if (stepNames_[index(span.step)] == StringId::empty) stepNames_[index(span.step)] = span.name;
-    }
-}
-
 std::string_view Document::stepName(StepId step) const {
   const bool isKnown = step != StepId::none && index(step) < stepNames_.size();
   return isKnown ? std::string_view(trace_->strings[stepNames_[index(step)]]) : std::string_view();
@@ -71,7 +60,7 @@ std::string_view Document::stepName(StepId step) const {
 void Document::findBounds() {
   int64_t startNs = kNever, endNs = -kNever;
   for (const auto& [track, events] : events_) {
-    if (events->points() == 0) continue;
+    if (events->pointCount() == 0) continue;
     startNs = std::min(startNs, events->times().front());
     endNs = std::max(endNs, events->times().back());
   }
@@ -89,7 +78,8 @@ void Document::findBounds() {
   bounds_ = {startNs - room, endNs + room};
 }
 
-/// As moeblaze::mainTrack, from what is known already; parameters rather than nothing.
+/// Chooses as moeblaze::mainTrack does, but from data that is there already, and takes a track of parameters rather
+/// than none.
 void Document::findMainTrack() {
   std::vector<bool> isGiven(trace_->tracks.size(), true);
   for (const Allocation& allocation : trace_->allocations)
@@ -111,7 +101,7 @@ void Document::findMainCategories() {
     hasStack = hasStack || allocation.stack != StackId::none;
     hasName = hasName || allocation.name != StringId::empty;
   }
-  if (!hasRole && (hasStack || hasName)) mainCategories_ = hasStack ? CategoryMode::stack : CategoryMode::name;
+  if (!hasRole && (hasStack || hasName)) mainCategories_ = hasStack ? Attribute::stack : Attribute::name;
 }
 
 TrackId Document::overlayOf(TrackId track) const {
@@ -133,24 +123,25 @@ std::shared_ptr<const MemoryEvents> Document::events(TrackId track) const {
 
 template <typename Value>
 template <typename Make>
-std::shared_ptr<const Value> Document::Made<Value>::get(TrackId track, int mode, Make make) {
+std::shared_ptr<const Value> Document::Made<Value>::get(TrackId track, int variant, Make make) {
   const std::scoped_lock making(making_);
-  if (auto found = find(track, mode)) return found;
+  if (auto found = find(track, variant)) return found;
   std::shared_ptr<const Value> value = make();
   const std::scoped_lock lock(mutex_);
-  return values_[{track, mode}] = std::move(value);
+  return values_[{track, variant}] = std::move(value);
 }
 
 template <typename Value>
-std::shared_ptr<const Value> Document::Made<Value>::find(TrackId track, int mode) {
+std::shared_ptr<const Value> Document::Made<Value>::find(TrackId track, int variant) {
   const std::scoped_lock lock(mutex_);
-  const auto found = values_.find({track, mode});
+  const auto found = values_.find({track, variant});
   return found == values_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<const MemoryIndex> Document::memory(TrackId track, CategoryMode mode, const Progress& progress) const {
-  return memory_.get(track, static_cast<int>(mode), [&] {
-    return std::make_shared<const MemoryIndex>(events(track), Categorizer(*trace_, track, mode), progress);
+std::shared_ptr<const MemoryIndex> Document::memory(TrackId track, Attribute attribute,
+                                                    const Progress& progress) const {
+  return memory_.get(track, static_cast<int>(attribute), [&] {
+    return std::make_shared<const MemoryIndex>(events(track), Categorizer(*trace_, track, attribute), progress);
   });
 }
 
@@ -170,8 +161,8 @@ std::shared_ptr<const AddressMap> Document::addresses(TrackId track, const Progr
   });
 }
 
-std::shared_ptr<const MemoryIndex> Document::readyMemory(TrackId track, CategoryMode mode) const {
-  return memory_.find(track, static_cast<int>(mode));
+std::shared_ptr<const MemoryIndex> Document::readyMemory(TrackId track, Attribute attribute) const {
+  return memory_.find(track, static_cast<int>(attribute));
 }
 
 std::shared_ptr<const MemoryIndex> Document::readyTotal(TrackId track) const { return memory_.find(track, kTotal); }
@@ -183,6 +174,11 @@ std::shared_ptr<const AddressMap> Document::readyAddresses(TrackId track) const 
 std::shared_ptr<const SpanLanes> Document::spans(TrackId track) const {
   const auto found = spans_.find(track);
   return found == spans_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Document> makeDocument(Trace trace, std::string title, const Progress& progress) {
+  return std::make_shared<const Document>(std::make_shared<const Trace>(std::move(trace)), std::string(),
+                                          std::move(title), progress);
 }
 
 }  // namespace moeblaze::gui

@@ -19,11 +19,13 @@
 
 namespace moeblaze::gui {
 
-/// An opened trace with what views need to find their way in it. Immutable: what it makes on first use is the same
-/// whoever asks first. Safe to share between threads; build it, and ask it for what it makes, off the GUI thread.
+/// An opened trace, together with the indices that views need to search and draw it. It is immutable: indices that are
+/// made on first use are the same whoever asks first. It can be shared between threads. Construct it, and call the
+/// members that may make an index, on a worker thread.
 class Document {
  public:
-  /// `path` is empty when it came from no file; `title` is what users call it.
+  /// `path` is empty for a trace that came from no file; `title` is its name for users. Throws Interrupted when
+  /// `progress` was asked to stop.
   Document(std::shared_ptr<const Trace> trace, std::string path, std::string title, const Progress& progress = {});
 
   const Trace& trace() const { return *trace_; }
@@ -31,59 +33,60 @@ class Document {
   const std::string& path() const { return path_; }
   const std::string& title() const { return title_; }
 
-  /// Everything that has a time, with a little room; never empty. What recording cost before and after is left out
-  /// where there is memory to see.
+  /// The time range of all events and spans, with a little room at its ends; never empty. If the trace has memory
+  /// events, spans of recording overhead do not count.
   const TimeWindow& bounds() const { return bounds_; }
-  /// Planned and observed tracks that have allocations, in order.
+  /// The planned and observed tracks that have allocations, in the trace's order.
   std::span<const TrackId> memoryTracks() const { return memoryTracks_; }
-  /// Tracks that have spans, in the order of their lanes: planned Steps first, what recording cost last.
+  /// The tracks that have spans in the order of their lanes: planned Steps first, overhead of recording last.
   std::span<const TrackId> spanTracks() const { return spanTracks_; }
-  /// The memory track to show first; TrackId::none when there is none.
+  /// The memory track to show first; TrackId::none if there is none.
   TrackId mainTrack() const { return mainTrack_; }
-  /// The bands that tell most of the main track: roles, or where nobody recorded those, stacks or names.
-  CategoryMode mainCategories() const { return mainCategories_; }
-  /// The track to lay over it: a planned one over an observed one, an observed one over a planned one.
+  /// The attribute whose bands say most about the main track: the role, or the stack or name when no role was recorded.
+  Attribute mainCategories() const { return mainCategories_; }
+  /// The track to draw as a line over `track`: a planned one over an observed one and the other way round.
   TrackId overlayOf(TrackId track) const;
-  /// Reserved memory of a track's device; TrackId::none when nobody recorded that.
+  /// The track of the memory reserved on the same device; TrackId::none if it was not recorded.
   TrackId segmentsOf(TrackId track) const;
 
-  /// What a Step is called; empty when no span says so.
+  /// The name of a Step; empty if no span tells it.
   std::string_view stepName(StepId step) const;
 
-  /// Points and events of a memory track or of one's segments, ready at once; null for others.
+  /// The events of a memory track or of its segments, available at once; null for other tracks.
   std::shared_ptr<const MemoryEvents> events(TrackId track) const;
-  /// Its bands; mainCategories() of the main track are ready at once, others are made on first use.
-  std::shared_ptr<const MemoryIndex> memory(TrackId track, CategoryMode mode, const Progress& progress = {}) const;
-  /// The same without bands: all that a line needs.
+  /// The memory curve in bands of an attribute. It is made on first use, except for mainCategories() of the main track,
+  /// which is available at once.
+  std::shared_ptr<const MemoryIndex> memory(TrackId track, Attribute attribute, const Progress& progress = {}) const;
+  /// The memory curve without bands, enough to draw it as a line. Made on first use.
   std::shared_ptr<const MemoryIndex> total(TrackId track, const Progress& progress = {}) const;
-  /// Its allocations by when they lived, made on first use.
+  /// The track's allocations by lifetime, made on first use.
   std::shared_ptr<const LifetimeIndex> lifetimes(TrackId track, const Progress& progress = {}) const;
-  /// Where its allocations lay, made on first use; AddressMap::empty() when no address is known.
+  /// The track's allocations by address, made on first use; AddressMap::empty() says whether no address is known.
   std::shared_ptr<const AddressMap> addresses(TrackId track, const Progress& progress = {}) const;
-  /// The same at once: null where they are not made yet.
-  std::shared_ptr<const MemoryIndex> readyMemory(TrackId track, CategoryMode mode) const;
+  /// The same indices without making them: null when they do not exist yet.
+  std::shared_ptr<const MemoryIndex> readyMemory(TrackId track, Attribute attribute) const;
   std::shared_ptr<const MemoryIndex> readyTotal(TrackId track) const;
   std::shared_ptr<const LifetimeIndex> readyLifetimes(TrackId track) const;
   std::shared_ptr<const AddressMap> readyAddresses(TrackId track) const;
-  /// Ready at once; null for a track without spans.
+  /// The spans of a track, available at once; null for a track without spans.
   std::shared_ptr<const SpanLanes> spans(TrackId track) const;
 
  private:
-  /// What is made on first use, by track and mode.
+  /// Values that are made on first use, by track and variant.
   template <typename Value>
   class Made {
    public:
     template <typename Make>
-    std::shared_ptr<const Value> get(TrackId track, int mode, Make make);
-    std::shared_ptr<const Value> find(TrackId track, int mode);
+    std::shared_ptr<const Value> get(TrackId track, int variant, Make make);
+    std::shared_ptr<const Value> find(TrackId track, int variant);
 
    private:
-    std::mutex making_, mutex_;  // the first while one is made; readers never wait for that
+    // making_ is held while a value is made. Readers only take mutex_, so they never wait for that.
+    std::mutex making_, mutex_;
     std::map<std::pair<TrackId, int>, std::shared_ptr<const Value>> values_;
   };
   void findTracks();
   void findBounds();
-  void findStepNames();
   void findMainTrack();
   void findMainCategories();
 
@@ -91,7 +94,7 @@ class Document {
   std::string path_, title_;
   TimeWindow bounds_;
   TrackId mainTrack_ = TrackId::none;
-  CategoryMode mainCategories_ = CategoryMode::role;
+  Attribute mainCategories_ = Attribute::role;
   std::vector<TrackId> memoryTracks_, spanTracks_;
   std::vector<StringId> stepNames_;
   std::map<TrackId, std::shared_ptr<const SpanLanes>> spans_;
@@ -100,5 +103,10 @@ class Document {
   mutable Made<LifetimeIndex> lifetimes_;
   mutable Made<AddressMap> addresses_;
 };
+
+using Documents = std::vector<std::shared_ptr<const Document>>;
+
+/// Makes a document of a trace that came from no file.
+std::shared_ptr<const Document> makeDocument(Trace trace, std::string title, const Progress& progress = {});
 
 }  // namespace moeblaze::gui

@@ -11,7 +11,7 @@ void swapDocument(ViewState& state, std::shared_ptr<const Document> document, Fo
   state.setDocument(document);
   if (!previous) return;
   if (hasTrack && before.track != TrackId::none) state.setTrack(before.track);
-  // A line of another document stays; one of its own is the new document's by now.
+  // An overlay of another document stays. One of this document was set anew with the document.
   if (before.overlay.document && before.overlay.document != previous) state.setOverlay(before.overlay);
   if (follow != Follow::all) {
     TimeWindow window = before.window;

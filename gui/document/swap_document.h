@@ -6,15 +6,15 @@
 
 namespace moeblaze::gui {
 
-/// How the window follows when a document makes place for a newer one of the same thing.
+/// What happens to the window when a newer state of the same document replaces an older one.
 enum class Follow : uint8_t {
-  all,    ///< everything is shown
-  end,    ///< the window keeps its length and moves to the new end
-  still,  ///< the window stays
+  all,    ///< shows everything
+  end,    ///< keeps its length and moves to the new end
+  still,  ///< stays where it is
 };
 
-/// Shows `document` instead of an earlier state of the same thing, and keeps what is shown of it: the track, and
-/// with `sameIds` also what is selected, whose indices then mean the same.
+/// Replaces the document by a newer state of itself and keeps showing the same track. With `sameIds`, allocation
+/// indices mean the same in both, and the selection is kept too.
 void swapDocument(ViewState& state, std::shared_ptr<const Document> document, Follow follow, bool sameIds);
 
 }  // namespace moeblaze::gui

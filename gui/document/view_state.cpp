@@ -6,7 +6,7 @@ namespace moeblaze::gui {
 namespace {
 
 constexpr qint64 kGestureMs = 700;
-constexpr size_t kMostUndo = 200;
+constexpr size_t kMaxUndoSteps = 200;
 
 }  // namespace
 
@@ -55,9 +55,9 @@ void ViewState::setAllocation(std::optional<size_t> allocation) {
   apply(std::move(next), Undo::none);
 }
 
-void ViewState::setCategories(CategoryMode mode) {
+void ViewState::setCategories(Attribute attribute) {
   View next = view_;
-  next.categories = mode;
+  next.categories = attribute;
   apply(std::move(next), Undo::step);
 }
 
@@ -118,7 +118,7 @@ void ViewState::apply(View next, Undo undo) {
   const bool continues = undo == Undo::gesture && gesture_.isValid() && gesture_.elapsed() < kGestureMs;
   if (undo != Undo::none && !continues) {
     past_.push_back(view_);
-    if (past_.size() > kMostUndo) past_.erase(past_.begin());
+    if (past_.size() > kMaxUndoSteps) past_.erase(past_.begin());
   }
   if (undo != Undo::none) {
     future_.clear();

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kNames{"timeline", "peak", "compare"};
 
-using Documents = std::vector<std::shared_ptr<const Document>>;
-
 void requireMemory(const Documents& documents) {
   for (const auto& document : documents)
     if (document->mainTrack() == TrackId::none)
@@ -64,7 +62,7 @@ ExportView parseExportView(const std::string& option, const std::string& text) {
 }
 
 void exportView(ExportView view, const std::vector<std::string>& files, const std::string& path, const QSize& size) {
-  checkPictureName(path);  // before hours of reading
+  checkPictureName(path);  // a wrong name is refused before a long read
   const size_t wanted = view == ExportView::compare ? 2 : 1;
   if (files.size() != wanted)
     throw InputError(fmt::format("--view {} takes {} FILE{}, not {}", kNames[static_cast<size_t>(view)], wanted,

@@ -6,13 +6,13 @@
 
 namespace moeblaze::gui {
 
-/// Which picture is made without a window.
+/// The pictures that can be made without a window.
 enum class ExportView : uint8_t { timeline, peak, compare };
-/// Throws InputError naming `option`, with the nearest name.
+/// Parses the name of a view; throws InputError that names `option` and the nearest valid name.
 ExportView parseExportView(const std::string& option, const std::string& text);
 
-/// Opens `files` and makes a picture at `path`; needs a QGuiApplication. Timeline and peak take one file, a comparison
-/// two. Throws InputError.
+/// Opens `files` and writes a picture to `path`. Timeline and peak take one file, a comparison takes two. Needs a
+/// QGuiApplication; throws InputError.
 void exportView(ExportView view, const std::vector<std::string>& files, const std::string& path, const QSize& size);
 
 }  // namespace moeblaze::gui

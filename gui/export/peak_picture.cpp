@@ -20,7 +20,7 @@ struct Bar {
   Role role = Role::unknown;
 };
 
-/// At most `most` bars, the last of which may stand for the rest.
+/// At most `most` bars; when there are more groups, the last bar stands for all the rest.
 std::vector<Bar> barsOf(const AliveTable& table, size_t most) {
   std::vector<Bar> bars;
   const auto groups = table.groups();

@@ -11,15 +11,15 @@ class QPainter;
 
 namespace moeblaze::gui {
 
-/// What is alive at an instant, as it is to be painted.
+/// What a picture of the allocations alive at an instant shows.
 struct PeakPicture {
-  std::shared_ptr<const AliveTable> table;  ///< grouped
+  std::shared_ptr<const AliveTable> table;  ///< must have a grouping
   bool isPeak = true;
   QPalette palette;
   QFont font;
 };
 
-/// The groups as bars, largest first; those beyond the height as one.
+/// Paints the groups as bars, largest first; those that do not fit into the height share the last bar.
 void paintPeak(QPainter& painter, const QSize& size, const PeakPicture& picture);
 
 }  // namespace moeblaze::gui

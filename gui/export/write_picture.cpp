@@ -55,12 +55,12 @@ void writePicture(const std::string& path, const QSize& size, const Paint& paint
 }
 
 QSize parsePictureSize(const std::string& option, const std::string& text) {
-  constexpr int64_t kLeast = 64;
+  constexpr int64_t kMinPictureSize = 64;
   const size_t cross = text.find('x');
   if (cross == std::string::npos)
     throw InputError(fmt::format("{} {} is not WIDTHxHEIGHT, as in 1920x1080", option, quote(text)));
   const auto side = [&](const std::string& digits) {
-    return static_cast<int>(parseCount(option, digits, kLeast, kMaxPictureSize));
+    return static_cast<int>(parseCount(option, digits, kMinPictureSize, kMaxPictureSize));
   };
   return {side(text.substr(0, cross)), side(text.substr(cross + 1))};
 }

@@ -4,7 +4,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "traces/open.h"
+#include "traces/store/store.h"
+
 namespace moeblaze::gui {
+
+bool isRecording(const std::string& path) { return kindOf(path).name == kMbtrace && !summarize(path).finished; }
 
 LiveSource::LiveSource(std::string path, QObject* parent)
     : QObject(parent), path_(std::move(path)), shared_(std::make_shared<Shared>(path_)) {
@@ -30,7 +35,7 @@ void LiveSource::poll() {
         News news;
         const bool grew = follower.poll(ReadProgress({}, stop));
         news.finished = follower.finished();
-        // A copy: the follower's goes on growing, while a document never changes.
+        // A copy, because a document never changes while the follower's trace grows.
         if (grew)
           news.document =
               std::make_shared<const Document>(std::make_shared<const Trace>(follower.trace()), path,

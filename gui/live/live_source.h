@@ -9,13 +9,16 @@
 #include <string>
 
 #include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 #include "traces/store/follower.h"
 
 namespace moeblaze::gui {
 
-/// Follows a recording: looks for news a few times a second and makes a document of what is there, on a worker thread.
-/// Large recordings are looked at less often, so that it never takes more than about half a core.
+/// Whether a file is a .mbtrace file whose recording has not ended. Throws InputError if it cannot be read.
+bool isRecording(const std::string& path);
+
+/// Follows a recording: reads what is new a few times a second on a worker thread, and makes a document of it. The
+/// longer a read takes the longer the next one waits, so that following uses at most about half a core.
 class LiveSource : public QObject {
   Q_OBJECT
 
@@ -24,25 +27,27 @@ class LiveSource : public QObject {
 
   explicit LiveSource(std::string path, QObject* parent = nullptr);
 
+  /// Begins to poll the file; the first poll comes at once.
   void start();
+  /// Stops polling and drops the result of a poll under way.
   void stop();
   bool isFinished() const { return finished_; }
-  /// Since the recording last grew, ms; it may have been killed.
+  /// Milliseconds since the recording last grew; a long time may mean that the program was killed.
   qint64 quietMs() const { return sinceNews_.elapsed(); }
 
  Q_SIGNALS:
-  /// The recording grew; the first time too.
+  /// The recording grew. Emitted for its first state, too.
   void grew(std::shared_ptr<const Document> document);
-  /// Nothing will follow.
+  /// The recording ended and will not grow again.
   void finished();
-  /// A poll brought nothing.
+  /// A poll found nothing new.
   void quiet();
-  /// It cannot be read at present; told once for the same problem.
+  /// The file cannot be read at present. Emitted once for each new problem.
   void failed(const QString& problem);
 
  private:
   struct News {
-    std::shared_ptr<const Document> document;  ///< null: nothing new
+    std::shared_ptr<const Document> document;  ///< null if nothing is new
     bool finished = false;
   };
   struct Shared {

@@ -63,7 +63,7 @@ size_t& AliveModel::fetched(const QModelIndex& parent) {
 
 QModelIndex AliveModel::index(int row, int column, const QModelIndex& parent) const {
   if (!hasIndex(row, column, parent)) return {};
-  // 0 for what is on top; else the number of the group above, from 1.
+  // The internal id is 0 for a row at the top, else the number of its group counted from 1.
   return createIndex(row, column, parent.isValid() ? static_cast<quintptr>(parent.row()) + 1 : 0);
 }
 

@@ -8,8 +8,8 @@
 
 namespace moeblaze::gui {
 
-/// An AliveTable for a tree view: allocations, under their groups where there are any. Rows are handed out in batches
-/// as the view scrolls; sorting is a new table's.
+/// Presents an AliveTable to a tree view: allocations, below their groups if the table has groups. Rows are handed to
+/// the view in batches as it scrolls. Sorting needs a new table.
 class AliveModel : public QAbstractItemModel {
   Q_OBJECT
 
@@ -18,15 +18,16 @@ class AliveModel : public QAbstractItemModel {
 
   explicit AliveModel(QObject* parent = nullptr);
 
+  /// Shows another table from its first rows on; null shows nothing.
   void setTable(std::shared_ptr<const AliveTable> table);
   const std::shared_ptr<const AliveTable>& table() const { return table_; }
-  /// The allocation of a row; nothing for a group.
+  /// The allocation of a row; nothing for a group's row.
   std::optional<size_t> allocationAt(const QModelIndex& index) const;
-  /// Where an allocation is, handing out what it takes to get there; invalid when it is not in the table.
+  /// The row of an allocation; hands out as many rows as it takes to reach it. Invalid if the table does not hold it.
   QModelIndex indexOf(size_t allocation);
-  /// Sizes are written in another unit.
+  /// Call this when sizes are to be written in another unit.
   void refreshTexts();
-  /// Rows as lines of tab-separated text.
+  /// The rows as lines of tab-separated text.
   QString text(const QModelIndexList& rows) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -41,7 +42,7 @@ class AliveModel : public QAbstractItemModel {
 
  private:
   bool isGrouped() const { return table_ && table_->query().grouping.has_value(); }
-  /// Rows under a parent, and how many of them were handed out.
+  /// allRows() counts the rows below a parent, fetched() those of them that the view has been given.
   size_t allRows(const QModelIndex& parent) const;
   size_t& fetched(const QModelIndex& parent);
   void fetch(const QModelIndex& parent, size_t count);

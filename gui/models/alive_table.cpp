@@ -10,7 +10,7 @@ namespace moeblaze::gui {
 namespace {
 
 void check(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Cancelled();
+  if (stop.stop_requested()) throw Interrupted();
 }
 
 std::optional<Attribute> attributeOf(AliveColumn column) {
@@ -55,19 +55,18 @@ void AliveTable::filter() {
   std::erase_if(rows_, [&](uint32_t id) {
     const Allocation& allocation = document_->trace().allocations[id];
     return std::ranges::none_of(kAttributes, [&](Attribute attribute) {
-      return matches[static_cast<size_t>(attribute)][TraceLabels::key(allocation, attribute)];
+      return matches[static_cast<size_t>(attribute)][keyOf(allocation, attribute)];
     });
   });
 }
 
 uint64_t AliveTable::sortKey(const Allocation& allocation) const {
-  if (const auto attribute = attributeOf(query_.sort))
-    return labels_->ranks(*attribute)[TraceLabels::key(allocation, *attribute)];
+  if (const auto attribute = attributeOf(query_.sort)) return labels_->ranks(*attribute)[keyOf(allocation, *attribute)];
   return static_cast<uint64_t>(query_.sort == AliveColumn::age ? ageNs(allocation) : allocation.bytes);
 }
 
 void AliveTable::sort() {
-  // Keys beside the rows: comparing does not look allocations up again.
+  // Keys are kept beside the rows, so that comparisons do not look up allocations again.
   std::vector<std::pair<uint64_t, uint32_t>> keyed(rows_.size());
   for (size_t row = 0; row < rows_.size(); ++row) {
     const uint64_t key = sortKey(allocation(row));
@@ -81,7 +80,7 @@ void AliveTable::group() {
   const Attribute attribute = *query_.grouping;
   std::vector<Group> byKey(labels_->keys(attribute));
   for (size_t row = 0; row < rows_.size(); ++row) {
-    Group& group = byKey[TraceLabels::key(allocation(row), attribute)];
+    Group& group = byKey[keyOf(allocation(row), attribute)];
     ++group.count;
     group.bytes += allocation(row).bytes;
   }
@@ -89,7 +88,7 @@ void AliveTable::group() {
     byKey[key].key = key;
     if (byKey[key].count > 0) groups_.push_back(byKey[key]);
   }
-  // By its name when that is what is sorted by; by its sum otherwise.
+  // Groups are ordered by label if the rows are sorted by it, else by their bytes.
   const bool byLabel = attributeOf(query_.sort) == attribute || query_.sort == AliveColumn::name;
   const std::vector<uint32_t>& ranks = labels_->ranks(attribute);
   std::ranges::stable_sort(groups_, [&](const Group& a, const Group& b) {
@@ -103,7 +102,7 @@ void AliveTable::group() {
   }
   std::vector<uint32_t> grouped(rows_.size());
   for (size_t row = 0; row < rows_.size(); ++row)
-    grouped[byKey[TraceLabels::key(allocation(row), attribute)].first++] = rows_[row];
+    grouped[byKey[keyOf(allocation(row), attribute)].first++] = rows_[row];
   rows_ = std::move(grouped);
 }
 

@@ -6,12 +6,13 @@
 #include <cctype>
 #include <ranges>
 
-#include "gui/timeline/index/progress.h"
+#include "core/base/interrupt.h"
+#include "gui/timeline/index/categories.h"
 
 namespace moeblaze::gui {
 namespace {
 
-constexpr size_t kMostDepth = 512;
+constexpr size_t kMaxDepth = 512;
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
@@ -32,7 +33,7 @@ FlameTree::FlameTree(const Trace& trace, std::span<const size_t> allocations, co
   }
   stacklessBytes_ = byStack[0].first;
   for (size_t stack = 1; stack < byStack.size(); ++stack) {
-    if (stop.stop_requested()) throw Cancelled();
+    if (stop.stop_requested()) throw Interrupted();
     const auto [bytes, count] = byStack[stack];
     if (count > 0) addStack(trace, static_cast<StackId>(stack), bytes, count);
   }
@@ -40,7 +41,7 @@ FlameTree::FlameTree(const Trace& trace, std::span<const size_t> allocations, co
 }
 
 void FlameTree::addStack(const Trace& trace, StackId stack, int64_t bytes, int64_t count) {
-  const std::span<const Frame> frames = trace.stacks[stack].first(std::min(trace.stacks[stack].size(), kMostDepth));
+  const std::span<const Frame> frames = trace.stacks[stack].first(std::min(trace.stacks[stack].size(), kMaxDepth));
   uint32_t node = 0;
   nodes_[0].bytes += bytes;
   nodes_[0].count += count;
@@ -54,7 +55,7 @@ void FlameTree::addStack(const Trace& trace, StackId stack, int64_t bytes, int64
       node = *found;
     } else {
       const auto made = static_cast<uint32_t>(nodes_.size());
-      const std::string name = file.substr(file.find_last_of("/\\") + 1);
+      const std::string name(fileName(trace, frame));
       nodes_.push_back({.function = function,
                         .place = frame.line > 0 ? fmt::format("{}:{}", name, frame.line) : name,
                         .file = file,
@@ -71,7 +72,7 @@ void FlameTree::addStack(const Trace& trace, StackId stack, int64_t bytes, int64
 }
 
 void FlameTree::arrange() {
-  // Children come after their parents in the list, so their parents' offsets are known.
+  // A parent stands before its children in the list, so its offset is already known.
   for (Node& node : nodes_) {
     std::ranges::stable_sort(node.children, std::greater{}, [&](uint32_t child) { return nodes_[child].bytes; });
     int64_t offset = node.offset;

@@ -12,35 +12,37 @@
 
 namespace moeblaze::gui {
 
-/// Bytes by call stack: the outermost function at the root, each function's callees beneath it, largest first. Keeps
-/// its texts, not the trace.
+/// Bytes by call stack, as a tree: the outermost function is at the top, and the functions it calls are below it,
+/// largest first. The tree keeps its own texts and does not need the trace.
 class FlameTree {
  public:
   struct Node {
     std::string function, place;  ///< place: "file.py:12", without folders
-    std::string file;             ///< with folders
-    int64_t bytes = 0;            ///< with everything beneath
-    int64_t count = 0;            ///< allocations
-    int64_t offset = 0;           ///< bytes of what lies to the left
-    uint32_t parent = 0;          ///< the root's is itself
+    std::string file;             ///< the full path
+    int64_t bytes = 0;            ///< including all nodes below
+    int64_t count = 0;            ///< number of allocations, including all nodes below
+    int64_t offset = 0;           ///< bytes of the nodes to the left of it
+    uint32_t parent = 0;          ///< the root is its own parent
     uint16_t depth = 0;
     std::vector<uint32_t> children;
   };
 
-  /// Of these allocations (indices into Trace::allocations). Those without a stack are counted apart. Throws Cancelled
-  /// when stopped.
+  /// Builds the tree of some allocations, given as indices into Trace::allocations. Those without a stack are not in
+  /// the tree, see stacklessBytes(). Throws Interrupted when stopped.
   FlameTree(const Trace& trace, std::span<const size_t> allocations, const std::stop_token& stop = {});
 
-  /// The first is the root of everything.
+  /// All nodes; the first one is the root.
   const std::vector<Node>& nodes() const { return nodes_; }
-  /// Rows below and including the root's.
+  /// The number of rows, including that of the root.
   int depth() const { return depth_; }
-  /// Bytes of allocations without a stack; no part of the tree.
+  /// Bytes of the allocations without a stack, which are not in the tree.
   int64_t stacklessBytes() const { return stacklessBytes_; }
+  /// True if no allocation has a stack.
   bool empty() const { return nodes_.front().children.empty(); }
-  /// The node of a row that holds this byte; where none does, the last one above.
+  /// The node that covers `byte` in a row, or the lowest node above that row which does.
   uint32_t at(int row, int64_t byte) const;
-  /// By node, whether its function or file holds `text`, whatever the case; and the bytes of those, each once.
+  /// Says for each node whether its function or file contains `text`, ignoring case, and sums the bytes of the nodes
+  /// found, counting nested ones once.
   std::pair<std::vector<bool>, int64_t> search(std::string_view text) const;
 
  private:

@@ -18,28 +18,13 @@ bool holds(std::string_view text, std::string_view lowered) {
 }
 
 std::string frameText(const Trace& trace, const Frame& frame) {
-  const std::string& file = trace.strings[frame.file];
-  const std::string name = file.substr(file.find_last_of("/\\") + 1);
+  const std::string_view name = fileName(trace, frame);
   if (name.empty()) return trace.strings[frame.function];
   return frame.line > 0 ? fmt::format("{} ({}:{})", trace.strings[frame.function], name, frame.line)
                         : fmt::format("{} ({})", trace.strings[frame.function], name);
 }
 
-/// The innermost frame that is the program's own, as far as one can tell: allocators and operators come first.
-const Frame& ownFrame(const Trace& trace, std::span<const Frame> frames) {
-  const auto own = std::ranges::find_if(frames, [&](const Frame& frame) {
-    const std::string& file = trace.strings[frame.file];
-    return file.ends_with(".py") && file.find("/torch/") == std::string::npos;
-  });
-  return own == frames.end() ? frames.front() : *own;
-}
-
 }  // namespace
-
-std::string_view name(Attribute attribute) {
-  constexpr std::array<std::string_view, kAttributes.size()> kNames{"role", "name", "Step", "stack"};
-  return kNames[static_cast<size_t>(attribute)];
-}
 
 TraceLabels::TraceLabels(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {
   auto& roles = labels_[static_cast<size_t>(Attribute::role)];
@@ -56,16 +41,15 @@ void TraceLabels::addSteps() {
   auto& steps = labels_[static_cast<size_t>(Attribute::step)];
   steps.emplace_back("(no Step)");
   const auto labelOf = [&](StepId step) -> std::string& {
-    const size_t key = static_cast<size_t>(static_cast<int32_t>(step) + 1);
+    const size_t key = index(step) + 1;
     if (key >= steps.size()) steps.resize(key + 1);
     return steps[key];
   };
-  for (const Allocation& allocation : trace_->allocations) labelOf(allocation.step);
-  for (const bool planned : {true, false})  // a plan's spans are its Steps; others may be kernels that ran for one
-    for (const Span& span : trace_->spans) {
-      if (span.step == StepId::none || !labelOf(span.step).empty()) continue;
-      if (isPlanned(*trace_, span.track) == planned) labelOf(span.step) = trace_->strings[span.name];
-    }
+  for (const Allocation& allocation : trace_->allocations)
+    if (allocation.step != StepId::none) labelOf(allocation.step);
+  const std::vector<StringId> names = stepNames(*trace_);
+  for (size_t step = 0; step < names.size(); ++step)
+    if (names[step] != StringId::empty) labelOf(static_cast<StepId>(step)) = trace_->strings[names[step]];
   for (size_t key = 1; key < steps.size(); ++key)
     if (steps[key].empty()) steps[key] = fmt::format("Step {}", key - 1);
 }
@@ -78,26 +62,12 @@ void TraceLabels::addStacks() {
   }
 }
 
-size_t TraceLabels::key(const Allocation& allocation, Attribute attribute) {
-  switch (attribute) {
-    case Attribute::role:
-      return static_cast<size_t>(allocation.role);
-    case Attribute::name:
-      return index(allocation.name);
-    case Attribute::step:
-      return static_cast<size_t>(static_cast<int32_t>(allocation.step) + 1);
-    case Attribute::stack:
-      break;
-  }
-  return index(allocation.stack);
-}
-
 const std::vector<uint32_t>& TraceLabels::ranks(Attribute attribute) const {
   const size_t at = static_cast<size_t>(attribute);
   std::call_once(ranked_[at], [&] {
     std::vector<uint32_t> order(labels_[at].size());
     std::iota(order.begin(), order.end(), 0u);
-    // Steps keep their own order: it is that of time.
+    // Steps keep their own order, which is the order of time.
     if (attribute != Attribute::step)
       std::ranges::stable_sort(order, {}, [&](uint32_t key) { return labels_[at][key]; });
     ranks_[at].resize(order.size());

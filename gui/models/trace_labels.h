@@ -9,35 +9,32 @@
 #include <vector>
 
 #include "core/trace/trace.h"
+#include "gui/timeline/index/categories.h"
 
 namespace moeblaze::gui {
 
-/// What allocations can be told apart by.
-enum class Attribute : uint8_t { role, name, step, stack };
-inline constexpr std::array kAttributes{Attribute::role, Attribute::name, Attribute::step, Attribute::stack};
-std::string_view name(Attribute attribute);
-
-/// What a trace's roles, names, Steps and stacks are called, each as a number: sorting and searching millions of
-/// allocations then compares numbers. Immutable; what it makes on first use is for any thread.
+/// The texts of a trace's roles, names, Steps and stacks by their keys, see keyOf(). Millions of allocations can be
+/// sorted and searched by comparing numbers. Immutable; what is made on first use can be used from any thread.
 class TraceLabels {
  public:
   explicit TraceLabels(std::shared_ptr<const Trace> trace);
 
   const Trace& trace() const { return *trace_; }
-  /// Which value an allocation has.
-  static size_t key(const Allocation& allocation, Attribute attribute);
+  /// The number of keys of an attribute; keys go from 0 up.
   size_t keys(Attribute attribute) const { return labels_[static_cast<size_t>(attribute)].size(); }
+  /// The text of a key.
   const std::string& label(Attribute attribute, size_t key) const {
     return labels_[static_cast<size_t>(attribute)][key];
   }
   const std::string& label(Attribute attribute, const Allocation& allocation) const {
-    return label(attribute, key(allocation, attribute));
+    return label(attribute, keyOf(allocation, attribute));
   }
-  /// Place of every key in alphabetical order.
+  /// The place of each key in the alphabetical order of the labels; Steps are in the order of their ids.
   const std::vector<uint32_t>& ranks(Attribute attribute) const;
-  /// By key, whether the label, or any frame of a stack, holds `text`; upper and lower case are one.
+  /// Says for each key whether its label contains `text`, ignoring case. A stack matches also if one of its frames
+  /// does.
   std::vector<bool> matches(Attribute attribute, std::string_view text) const;
-  /// A line a frame, innermost first; empty without a stack.
+  /// One line for each frame, innermost first; empty without a stack.
   std::string stackText(StackId stack) const;
 
  private:

@@ -7,16 +7,11 @@
 namespace moeblaze::gui {
 
 std::shared_ptr<const Document> openDocument(const std::string& path, const Progress& progress) {
-  constexpr double kRead = 0.75;  // of the time, about
+  constexpr double kRead = 0.75;  // the share of the time that reading takes, roughly
   const Progress reading = progress.part(0, kRead);
   auto trace = std::make_shared<const Trace>(openTrace(path, ReadProgress(reading.onFraction, progress.stop)));
   const std::string title = std::filesystem::path(path).filename().string();
   return std::make_shared<const Document>(std::move(trace), path, title, progress.part(kRead, 1));
-}
-
-std::shared_ptr<const Document> makeDocument(Trace trace, std::string title, const Progress& progress) {
-  return std::make_shared<const Document>(std::make_shared<const Trace>(std::move(trace)), std::string(),
-                                          std::move(title), progress);
 }
 
 }  // namespace moeblaze::gui

@@ -23,7 +23,7 @@ void RecentFiles::add(const QString& path) {
   QStringList list = stored();
   list.removeAll(absolute);
   list.prepend(absolute);
-  store(list.mid(0, kMost));
+  store(list.mid(0, kMaxFiles));
 }
 
 void RecentFiles::remove(const QString& path) {

@@ -5,16 +5,17 @@
 
 namespace moeblaze::gui {
 
-/// The files opened last, newest first, kept from run to run.
+/// The last files that were opened, newest first, kept between runs of the program.
 class RecentFiles : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr int kMost = 10;
+  static constexpr int kMaxFiles = 10;
 
   using QObject::QObject;
-  /// Without those that are gone.
+  /// The files that still exist.
   QStringList files() const;
+  /// Puts a file first; the list keeps kMaxFiles.
   void add(const QString& path);
   void remove(const QString& path);
   void clear();

@@ -5,16 +5,16 @@
 
 namespace moeblaze::gui {
 
-/// A trace that comes with the program.
+/// A sample trace that comes with the program.
 struct Sample {
-  QString file;   ///< its whole path
+  QString file;   ///< the full path
   QString title;  ///< what it shows, in a few words
 };
 
-/// Those that are there: in the source tree the program was built from, or installed beside it.
+/// The samples that exist, either installed beside the program or in the source tree that it was built from.
 std::vector<Sample> samples();
 
-/// What a file dialog offers.
+/// The file kinds that a file dialog offers.
 QString openFilter();
 
 }  // namespace moeblaze::gui

@@ -12,7 +12,7 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
-#include "gui/panels/row_delegate.h"
+#include "gui/parts/row_delegate.h"
 #include "gui/units/units.h"
 
 namespace moeblaze::gui {
@@ -83,7 +83,7 @@ void AlivePanel::addView(QVBoxLayout* layout) {
   view_->setObjectName("aliveView");
   view_->setModel(model_);
   view_->setItemDelegate(new RowDelegate(view_));
-  view_->setUniformRowHeights(true);  // or a view of millions measures every row
+  view_->setUniformRowHeights(true);  // otherwise the view would measure each of millions of rows
   view_->setAlternatingRowColors(true);
   view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   view_->setAllColumnsShowFocus(true);
@@ -151,7 +151,7 @@ void AlivePanel::showRows(std::shared_ptr<const AliveTable> table) {
   for (int group = 0; sameGroups && group < model_->rowCount(); ++group)
     if (view_->isExpanded(model_->index(group, 0)))
       expanded.insert(model_->table()->groups()[static_cast<size_t>(group)].key);
-  selecting_ = true;  // a reset takes the selection away: that is not the user's wish
+  selecting_ = true;  // the reset clears the selection, which must not count as the user's choice
   view_->setRootIsDecorated(table->query().grouping.has_value());
   model_->setTable(std::move(table));
   selecting_ = false;

@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "gui/jobs/latest_job.h"
 #include "gui/models/alive_model.h"
-#include "gui/open/latest_job.h"
-#include "gui/panels/state_panel.h"
+#include "gui/parts/state_panel.h"
 
 class QComboBox;
 class QLabel;
@@ -14,8 +14,8 @@ class QVBoxLayout;
 
 namespace moeblaze::gui {
 
-/// A table of what is alive at the chosen instant, or at the peak. What is selected here is highlighted in the
-/// timeline, and the other way round.
+/// A table of the allocations alive at the chosen instant, or at the peak. An allocation selected here is highlighted
+/// in the timeline and the other way round.
 class AlivePanel : public StatePanel {
   Q_OBJECT
 
@@ -24,8 +24,11 @@ class AlivePanel : public StatePanel {
 
   AliveModel* model() const { return model_; }
   QTreeView* view() const { return view_; }
+  /// Whether a new table is being made.
   bool isBusy() const { return job_.isRunning(); }
+  /// Lets the user type into the filter.
   void focusFilter();
+  /// Copies the selected rows to the clipboard as tab-separated text.
   void copySelection() const;
   /// All rows as comma-separated values; empty without a document.
   std::string csv() const;
@@ -33,6 +36,7 @@ class AlivePanel : public StatePanel {
  Q_SIGNALS:
   /// A new table is shown.
   void updated();
+  /// The user wants the table as a file.
   void csvWanted();
 
  protected:
@@ -56,7 +60,7 @@ class AlivePanel : public StatePanel {
   AliveModel* model_;
   QTreeView* view_;
   LatestJob job_{this};
-  std::shared_ptr<const Document> labelled_;  ///< whose labels these are
+  std::shared_ptr<const Document> labelled_;  ///< the document that labels_ belong to
   std::shared_ptr<const TraceLabels> labels_;
   bool selecting_ = false;
 };

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "gui/open/latest_job.h"
-#include "gui/panels/state_panel.h"
+#include "gui/jobs/latest_job.h"
+#include "gui/parts/state_panel.h"
 
 class QLabel;
 class QLineEdit;
@@ -14,7 +14,7 @@ namespace moeblaze::gui {
 class FlameTree;
 class FlameView;
 
-/// What is alive at the chosen instant, or at the peak, by the call stacks that allocated it.
+/// A flame graph of the allocations alive at the chosen instant, or at the peak, by the call stacks that made them.
 class FlamePanel : public StatePanel {
   Q_OBJECT
 
@@ -22,10 +22,11 @@ class FlamePanel : public StatePanel {
   explicit FlamePanel(QWidget* parent = nullptr);
 
   FlameView* view() const { return view_; }
-  /// Makes the graph of what was asked for while it was hidden.
+  /// Makes the graph that was asked for while the panel was hidden.
   void showEvent(QShowEvent* event) override;
 
  Q_SIGNALS:
+  /// A new graph is shown, or none.
   void updated();
 
  protected:

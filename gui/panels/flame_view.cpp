@@ -14,10 +14,10 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr double kLeastWidth = 0.7;  // pixels; narrower boxes are not told apart
-constexpr int kTextMargin = 4, kLeastTextWidth = 24;
+constexpr double kMinWidth = 0.7;  // in pixels; boxes narrower than this are not drawn
+constexpr int kTextMargin = 4, kMinTextWidth = 24;
 
-/// A warm hue by file, so that a library's functions look alike.
+/// A warm colour whose hue depends on the file, so that functions of one library look alike.
 QColor colorOf(const FlameTree::Node& node) {
   const size_t file = std::hash<std::string>{}(node.file), function = std::hash<std::string>{}(node.function);
   return QColor::fromHsl(18 + static_cast<int>(file % 37), 150, 165 + static_cast<int>(function % 30));
@@ -25,12 +25,7 @@ QColor colorOf(const FlameTree::Node& node) {
 
 }  // namespace
 
-FlameView::FlameView(QWidget* parent) : QWidget(parent) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  connect(&UnitFormat::shared(), &UnitFormat::changed, this, [this] { update(); });
-}
+FlameView::FlameView(QWidget* parent) : DrawnView(parent) { setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed); }
 
 void FlameView::setTree(std::shared_ptr<const FlameTree> tree) {
   tree_ = std::move(tree);
@@ -92,22 +87,21 @@ QString FlameView::describe(uint32_t node) const {
            QString::number(share, 'f', 1));
 }
 
-void FlameView::paintEvent(QPaintEvent* event) {
-  QPainter painter(this);
-  painter.fillRect(event->rect(), palette().base());
+void FlameView::paint(QPainter& painter, const QRect& visible) const {
+  painter.fillRect(visible, palette().base());
   if (!tree_ || tree_->empty()) return;
-  // What leads to the box shown is a row each; what it calls is a tree.
+  // First the boxes that lead to the one shown, one in each row, then all that lie below it.
   for (uint32_t node = zoomed_; node != 0;) {
     node = tree_->nodes()[node].parent;
-    paintNode(painter, node, event->rect());
+    paintNode(painter, node, visible);
   }
   std::vector<uint32_t> left{zoomed_};
   while (!left.empty()) {
     const uint32_t node = left.back();
     left.pop_back();
     const QRectF box = boxOf(node);
-    if (box.width() < kLeastWidth || box.top() > event->rect().bottom()) continue;
-    paintNode(painter, node, event->rect());
+    if (box.width() < kMinWidth || box.top() > visible.bottom()) continue;
+    paintNode(painter, node, visible);
     left.insert(left.end(), tree_->nodes()[node].children.begin(), tree_->nodes()[node].children.end());
   }
 }
@@ -123,7 +117,7 @@ void FlameView::paintNode(QPainter& painter, uint32_t node, const QRect& visible
   if (hovered_ == node) color = color.lighter(112);
   painter.fillRect(box.adjusted(0, 0, box.width() > 2 ? -1 : 0, -1), color);
   const double room = box.width() - 2 * kTextMargin;
-  if (room < kLeastTextWidth) return;
+  if (room < kMinTextWidth) return;
   const bool light = color.lightness() > 120;
   painter.setPen(light ? Qt::black : Qt::white);
   const QString text =
@@ -132,17 +126,11 @@ void FlameView::paintNode(QPainter& painter, uint32_t node, const QRect& visible
                    painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(room)));
 }
 
-void FlameView::mouseMoveEvent(QMouseEvent* event) {
-  const auto node = nodeAt(event->position().toPoint());
-  if (node == hovered_) return;
+void FlameView::hover(const std::optional<QPointF>& place, Qt::MouseButtons) {
+  const auto node = place ? nodeAt(place->toPoint()) : std::nullopt;
+  if (place && node == hovered_) return;
   hovered_ = node;
   Q_EMIT hovered(node ? describe(*node) : QString());
-  update();
-}
-
-void FlameView::leaveEvent(QEvent*) {
-  hovered_.reset();
-  Q_EMIT hovered({});
   update();
 }
 

@@ -1,18 +1,18 @@
 #pragma once
 
-#include <QWidget>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "gui/models/flame_tree.h"
+#include "gui/parts/drawn_view.h"
 
 namespace moeblaze::gui {
 
-/// A FlameTree as rows of boxes, the outermost function on top. A click shows a box and what it calls; Escape, the
-/// right button or a click on a box above goes back.
-class FlameView : public QWidget {
+/// Shows a FlameTree as rows of boxes, with the outermost function at the top. A click on a box shows it and what it
+/// calls over the whole width. Escape, the right button or a click on a box further up leads back.
+class FlameView : public DrawnView {
   Q_OBJECT
 
  public:
@@ -20,31 +20,32 @@ class FlameView : public QWidget {
 
   explicit FlameView(QWidget* parent = nullptr);
 
+  /// Shows all of a tree; null shows nothing.
   void setTree(std::shared_ptr<const FlameTree> tree);
-  /// Boxes whose function or file holds it stand out. Returns the bytes under them.
+  /// Highlights the boxes whose function or file contains `text`, and returns the bytes under them.
   int64_t setSearch(const QString& text);
-  /// The box shown over the whole width; 0: everything.
+  /// The node that takes the whole width; 0 for the root.
   uint32_t zoomed() const { return zoomed_; }
+  /// Shows a node and what it calls over the whole width; 0 shows everything.
   void zoomTo(uint32_t node);
-  /// The box at a place; nothing beside them.
+  /// The node at a place of the widget; nothing where there is no box.
   std::optional<uint32_t> nodeAt(QPoint place) const;
-  /// Where a box is drawn.
+  /// The rectangle of a node's box in the widget.
   QRectF boxOf(uint32_t node) const;
-  /// One line that says what a box is.
+  /// One line of text that says what a node is.
   QString describe(uint32_t node) const;
 
   QSize sizeHint() const override;
 
  Q_SIGNALS:
   void zoomChanged();
-  /// Empty when the mouse is over nothing.
+  /// The node under the mouse in words; empty if there is none.
   void hovered(const QString& text);
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
+  void paint(QPainter& painter, const QRect& visible) const override;
+  void hover(const std::optional<QPointF>& place, Qt::MouseButtons pressed) override;
   void mousePressEvent(QMouseEvent* event) override;
-  void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "gui/panels/state_panel.h"
+#include "gui/parts/state_panel.h"
 
 class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace moeblaze::gui {
 
-/// What a trace says of itself: losses first, then its tracks, devices and meta data.
+/// What a trace says about itself: first what is missing from it, then its tracks, devices and meta data.
 class InfoPanel : public StatePanel {
   Q_OBJECT
 

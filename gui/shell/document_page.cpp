@@ -8,12 +8,9 @@
 #include <QVBoxLayout>
 
 #include "gui/document/swap_document.h"
-#include "gui/document/view_state.h"
 #include "gui/live/live_source.h"
 #include "gui/open/open_document.h"
 #include "gui/timeline/view/timeline_view.h"
-#include "traces/open.h"
-#include "traces/store/store.h"
 
 namespace moeblaze::gui {
 namespace {
@@ -22,12 +19,10 @@ constexpr int kProgressSteps = 1000;
 constexpr qint64 kQuietMs = 5000;
 enum Part { kLoading, kFailed, kReady };
 
-bool isRecording(const std::string& path) { return kindOf(path).name == kMbtrace && !summarize(path).finished; }
-
 }  // namespace
 
 DocumentPage::DocumentPage(QString path, QWidget* parent)
-    : QWidget(parent),
+    : Page(parent),
       path_(std::move(path)),
       state_(new ViewState(this)),
       timeline_(new TimelineView(state_)),
@@ -82,21 +77,20 @@ QWidget* DocumentPage::makeFailed() {
   return page;
 }
 
-std::shared_ptr<const Document> DocumentPage::document() const { return state_->document(); }
-
 void DocumentPage::load() {
   stack_->setCurrentIndex(kLoading);
   progress_->setValue(0);
   const QPointer<QObject> guard(this);
   const auto report = [this, guard, shown = -1](double fraction) mutable {
     const int value = static_cast<int>(fraction * kProgressSteps);
-    if (std::exchange(shown, value) == value) return;  // a queued call for every record would drown the window
+    if (std::exchange(shown, value) == value) return;  // one queued call for every record would block the window
     LatestJob::post(guard, [this, value] { progress_->setValue(value); });
   };
   job_.start(
       [path = path_.toStdString(), report](const std::stop_token& stop) {
         Opened opened;
-        opened.isRecording = isRecording(path);  // before reading: what is written meanwhile is not missed
+        // Asked before reading, so that what is written meanwhile is not missed.
+        opened.isRecording = isRecording(path);
         opened.document = openDocument(path, {report, stop});
         return opened;
       },
@@ -129,7 +123,7 @@ void DocumentPage::follow() {
 }
 
 void DocumentPage::grow(const std::shared_ptr<const Document>& document) {
-  // Whoever looks at the end goes on looking at it; whoever went elsewhere stays there.
+  // A window at the end of the trace stays at its end, and a window elsewhere stays in its place.
   const bool seesAll = state_->view().window == state_->document()->bounds();
   const bool seesEnd = state_->view().window.endNs >= state_->document()->bounds().endNs;
   swapDocument(*state_, document, seesAll ? Follow::all : seesEnd ? Follow::end : Follow::still, true);

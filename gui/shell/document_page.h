@@ -1,10 +1,9 @@
 #pragma once
 
-#include <QWidget>
 #include <memory>
 
-#include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
+#include "gui/parts/page.h"
 
 class QLabel;
 class QProgressBar;
@@ -15,10 +14,10 @@ namespace moeblaze::gui {
 
 class LiveSource;
 class TimelineView;
-class ViewState;
 
-/// A file's tab: how far it is read, what is wrong with it, or its timeline. Follows the file while it is recorded.
-class DocumentPage : public QWidget {
+/// The tab of a file: shows how far it is read, what is wrong with it, or its timeline. Follows the file while it is
+/// being recorded.
+class DocumentPage : public Page {
   Q_OBJECT
 
  public:
@@ -26,22 +25,22 @@ class DocumentPage : public QWidget {
   ~DocumentPage() override;
 
   const QString& path() const { return path_; }
-  ViewState* state() const { return state_; }
+  ViewState* state() const override { return state_; }
   TimelineView* timeline() const { return timeline_; }
-  /// Null until it is read.
-  std::shared_ptr<const Document> document() const;
   bool isLoading() const { return job_.isRunning(); }
+  /// Whether there is nothing to show although nothing is being read: reading failed.
   bool hasFailed() const { return !job_.isRunning() && !document(); }
-  /// Whether it is being recorded, as far as one can tell; and that as text, empty for other files.
+  bool hasPanels() const override { return !hasFailed(); }
+  /// Whether the file is being recorded, as far as one can tell.
   bool isLive() const { return live_ != nullptr; }
-  QString liveText() const;
+  QString liveText() const override;
 
  Q_SIGNALS:
-  /// Read, or read again while it grows.
-  void documentChanged();
+  /// The file could not be read; the page says why, too.
   void failed(const QString& problem);
-  /// The user stopped the reading.
+  /// The user cancelled the reading.
   void cancelled();
+  /// liveText() may have changed.
   void liveChanged();
 
  private:

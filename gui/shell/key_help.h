@@ -6,10 +6,10 @@ class QWidget;
 
 namespace moeblaze::gui {
 
-/// The keys as a table, in HTML.
+/// The keys and what they do, as an HTML table.
 QString keyTable();
 
-/// A window that lists the keys; leaves the program usable.
+/// Opens a window that lists the keys. The main window stays usable.
 void showKeys(QWidget* parent);
 
 }  // namespace moeblaze::gui

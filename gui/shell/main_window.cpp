@@ -13,8 +13,6 @@
 
 #include "gui/compare/compare_page.h"
 #include "gui/panels/alive_panel.h"
-#include "gui/panels/flame_panel.h"
-#include "gui/panels/info_panel.h"
 #include "gui/shell/document_page.h"
 #include "gui/shell/start_page.h"
 #include "gui/shell/view_bar.h"
@@ -60,7 +58,7 @@ MainWindow::MainWindow(QWidget* parent)
   makeDocks();
   makeFileMenu();
   makeViewMenu();
-  makeCompareMenu();
+  makeAnalyzeMenu();
   makeHelpMenu();
   connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::frontChanged);
   connect(tabs_, &QTabWidget::tabCloseRequested, this, &MainWindow::closeTab);
@@ -70,8 +68,8 @@ MainWindow::MainWindow(QWidget* parent)
 }
 
 MainWindow::~MainWindow() {
-  // Panels outlive the pages they follow while everything goes.
-  for (StatePanel* panel : std::initializer_list<StatePanel*>{alive_, flame_, info_}) panel->setState(nullptr);
+  // While the window is destroyed, the pages go first; the panels must not follow them any longer.
+  for (StatePanel* panel : panels_) panel->setState(nullptr);
   viewBar_->setState(nullptr);
 }
 
@@ -86,12 +84,13 @@ void MainWindow::makePages() {
 
 void MainWindow::makeDocks() {
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
-  alive_ = new AlivePanel;
-  flame_ = new FlamePanel;
-  info_ = new InfoPanel;
-  addDock(alive_, tr("What is alive"), "aliveDock", Qt::BottomDockWidgetArea);
-  addDock(flame_, tr("Flame graph"), "flameDock", Qt::BottomDockWidgetArea);
-  addDock(info_, tr("About this trace"), "infoDock", Qt::BottomDockWidgetArea);
+  for (const PanelEntry& entry : panelEntries()) {
+    auto* dock = new QDockWidget(tr(entry.title), this);
+    dock->setObjectName(entry.dock);
+    dock->setWidget(panels_.emplace_back(entry.make()));
+    addDockWidget(Qt::BottomDockWidgetArea, dock);
+  }
+  alive_ = findChild<AlivePanel*>();
   const auto docks = findChildren<QDockWidget*>();
   for (qsizetype i = 1; i < docks.size(); ++i) tabifyDockWidget(docks[0], docks[i]);
   frontDock_ = docks[0];
@@ -99,27 +98,20 @@ void MainWindow::makeDocks() {
   connect(alive_, &AlivePanel::csvWanted, this, &MainWindow::csvDialog);
 }
 
-void MainWindow::addDock(StatePanel* panel, const QString& title, const QString& name, Qt::DockWidgetArea area) {
-  auto* dock = new QDockWidget(title, this);
-  dock->setObjectName(name);
-  dock->setWidget(panel);
-  addDockWidget(area, dock);
-}
+Page* MainWindow::currentPage() const { return qobject_cast<Page*>(tabs_->currentWidget()); }
 
 ViewState* MainWindow::currentState() const {
-  if (auto* page = qobject_cast<DocumentPage*>(tabs_->currentWidget()))
-    return page->document() ? page->state() : nullptr;
-  if (auto* page = qobject_cast<WhatIfPage*>(tabs_->currentWidget())) return page->document() ? page->state() : nullptr;
-  return nullptr;
+  const Page* page = currentPage();
+  return page && page->document() ? page->state() : nullptr;
 }
 
-std::vector<std::shared_ptr<const Document>> MainWindow::documents() const {
-  std::vector<std::shared_ptr<const Document>> all;
-  for (int i = 0; i < tabs_->count(); ++i) {
-    const auto* page = qobject_cast<DocumentPage*>(tabs_->widget(i));
+Documents MainWindow::documents() const {
+  Documents all;
+  const auto add = [&](const Page* page) {
     if (page && page->document()) all.push_back(page->document());
-  }
-  if (whatIf_ && whatIf_->document()) all.push_back(whatIf_->document());
+  };
+  for (int i = 0; i < tabs_->count(); ++i) add(qobject_cast<DocumentPage*>(tabs_->widget(i)));
+  for (const PageEntry& entry : pageEntries()) add(pages_.value(entry.type));
   return all;
 }
 
@@ -139,7 +131,11 @@ void MainWindow::openFiles(const QStringList& paths) {
 void MainWindow::addPage(DocumentPage* page) {
   const int at = tabs_->addTab(page, QFileInfo(page->path()).fileName());
   tabs_->setTabToolTip(at, page->path());
-  connect(page, &DocumentPage::documentChanged, this, [this, page] { pageChanged(page); });
+  connect(page, &DocumentPage::documentChanged, this, [this, page] {
+    // Checked first, because a recording emits this often.
+    if (recent_.files().value(0) != page->path()) recent_.add(page->path());
+    pageChanged(page);
+  });
   connect(page, &DocumentPage::liveChanged, this, &MainWindow::showStatus);
   connect(page, &DocumentPage::failed, this, [this, page](const QString& problem) {
     if (!QFileInfo::exists(page->path())) recent_.remove(page->path());
@@ -149,22 +145,21 @@ void MainWindow::addPage(DocumentPage* page) {
   connect(page, &DocumentPage::cancelled, this, [this, page] { closeTab(tabs_->indexOf(page)); });
 }
 
-void MainWindow::pageChanged(DocumentPage* page) {
-  if (recent_.files().value(0) != page->path()) recent_.add(page->path());  // a recording grows often
-  if (tabs_->currentWidget() == page) frontChanged();
+void MainWindow::pageChanged(const Page* page) {
+  if (currentPage() == page) frontChanged();
   documentsChanged();
 }
 
 void MainWindow::documentsChanged() {
-  if (compare_) compare_->setDocuments(documents());
+  for (Page* page : std::as_const(pages_)) page->setDocuments(documents());
 }
 
 void MainWindow::frontChanged() {
   ViewState* state = currentState();
-  for (StatePanel* panel : std::initializer_list<StatePanel*>{alive_, flame_, info_}) panel->setState(state);
+  for (StatePanel* panel : panels_) panel->setState(state);
   viewBar_->setState(state);
-  const auto* page = qobject_cast<DocumentPage*>(tabs_->currentWidget());
-  const bool hasPanels = (page && !page->hasFailed()) || (whatIf_ && tabs_->currentWidget() == whatIf_);
+  const Page* page = currentPage();
+  const bool hasPanels = page && page->hasPanels();
   showDocks(hasPanels);
   viewBar_->setVisible(hasPanels);
   showStatus();
@@ -189,7 +184,7 @@ void MainWindow::showDocks(bool visible) {
 }
 
 void MainWindow::showStatus() {
-  const auto* page = qobject_cast<DocumentPage*>(tabs_->currentWidget());
+  const Page* page = currentPage();
   live_->setText(page ? page->liveText() : QString());
   unit_->setText(QString::fromUtf8(label(UnitFormat::shared().unit()).data()));
   const ViewState* state = currentState();
@@ -207,43 +202,43 @@ void MainWindow::showStatus() {
   summary_->setText(text);
 }
 
-void MainWindow::showWhatIf() {
-  if (!whatIf_) {
-    whatIf_ = new WhatIfPage;
-    connect(whatIf_, &WhatIfPage::compareWanted, this, [this](std::shared_ptr<const Document> document) {
-      const auto all = documents();
-      compare(all.size() > 1 ? all.front() : nullptr, std::move(document));
-    });
-    connect(whatIf_, &WhatIfPage::updated, this, [this] {
-      documentsChanged();
-      // The first answer brings the panels their state; later ones are the state's own changes.
-      if (tabs_->currentWidget() == whatIf_) alive_->state() ? showStatus() : frontChanged();
-    });
-  }
-  if (tabs_->indexOf(whatIf_) < 0) tabs_->addTab(whatIf_, tr("What if"));
-  tabs_->setCurrentWidget(whatIf_);
+Page* MainWindow::pageOf(const PageEntry& entry) {
+  Page*& made = pages_[entry.type];
+  if (made) return made;
+  Page* page = made = entry.make();
+  connect(page, &Page::documentChanged, this, [this, page] { pageChanged(page); });
+  connect(page, &Page::csvWanted, this, &MainWindow::csvDialog);
+  connect(page, &Page::compareWanted, this, [this](std::shared_ptr<const Document> document) {
+    const Documents all = documents();
+    compare(all.size() > 1 ? all.front() : nullptr, std::move(document));
+  });
+  return page;
 }
+
+void MainWindow::bringToFront(const PageEntry& entry) {
+  Page* page = pageOf(entry);
+  if (tabs_->indexOf(page) < 0) tabs_->addTab(page, tr(entry.title));
+  tabs_->setCurrentWidget(page);
+}
+
+void MainWindow::openPage(const PageEntry& entry) {
+  const ViewState* front = currentState();
+  pageOf(entry)->prepare(documents(), front ? front->document() : nullptr);
+  bringToFront(entry);
+}
+
+void MainWindow::showWhatIf() { openPage(entryOf(WhatIfPage::staticMetaObject)); }
 
 void MainWindow::compare(std::shared_ptr<const Document> a, std::shared_ptr<const Document> b) {
-  if (!compare_) {
-    compare_ = new ComparePage;
-    connect(compare_, &ComparePage::csvWanted, this, &MainWindow::csvDialog);
-  }
-  const auto all = documents();
-  compare_->setDocuments(all);
-  if (!a && !all.empty()) a = all.front();
-  if (!b && !all.empty()) b = all.back();
-  compare_->choose(a, b);
-  if (tabs_->indexOf(compare_) < 0) tabs_->addTab(compare_, tr("Compare"));
-  tabs_->setCurrentWidget(compare_);
+  const PageEntry& entry = entryOf(ComparePage::staticMetaObject);
+  static_cast<ComparePage*>(pageOf(entry))->compareFrom(documents(), std::move(a), std::move(b));
+  bringToFront(entry);
 }
 
-void MainWindow::compareOpen() {
-  const ViewState* front = currentState();
-  const auto all = documents();
-  const auto a = front ? front->document() : nullptr;
-  const auto other = std::ranges::find_if(all, [&](const auto& document) { return document != a; });
-  compare(a, other == all.end() ? nullptr : *other);
+WhatIfPage* MainWindow::whatIf() const { return static_cast<WhatIfPage*>(pages_.value(&WhatIfPage::staticMetaObject)); }
+
+ComparePage* MainWindow::comparePage() const {
+  return static_cast<ComparePage*>(pages_.value(&ComparePage::staticMetaObject));
 }
 
 void MainWindow::closeCurrent() { closeTab(tabs_->currentIndex()); }
@@ -252,7 +247,7 @@ void MainWindow::closeTab(int at) {
   QWidget* page = tabs_->widget(at);
   if (!page || page == start_) return;
   tabs_->removeTab(at);
-  if (page == whatIf_ || page == compare_) return;  // kept for the next time
+  if (pages_.values().contains(page)) return;  // kept for the next time
   page->deleteLater();
   documentsChanged();
 }

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <QHash>
 #include <QMainWindow>
 #include <memory>
 #include <vector>
 
-#include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 #include "gui/open/recent_files.h"
+#include "gui/parts/page.h"
+#include "gui/shell/page_list.h"
 
 class QDockWidget;
 class QLabel;
@@ -18,15 +20,11 @@ namespace moeblaze::gui {
 class AlivePanel;
 class ComparePage;
 class DocumentPage;
-class FlamePanel;
-class InfoPanel;
 class StartPage;
-class StatePanel;
 class ViewBar;
-class ViewState;
 class WhatIfPage;
 
-/// The program's window: a tab a trace, panels that follow the one in front.
+/// The window of the program: a tab for each trace, and panels that follow the tab in front.
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
@@ -34,29 +32,30 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(QWidget* parent = nullptr);
   ~MainWindow() override;
 
-  /// A tab each; one that is open already comes to the front.
+  /// Opens each file in a tab. A file that is open already comes to the front.
   void openFiles(const QStringList& paths);
+  /// Brings the what-if page to the front.
   void showWhatIf();
-  /// Beside one another; either may be null for one that is open.
+  /// Compares two documents. A null `a` stands for the first open document, a null `b` for the last.
   void compare(std::shared_ptr<const Document> a, std::shared_ptr<const Document> b);
-  /// Every trace that is read, and the what-if page's.
-  std::vector<std::shared_ptr<const Document>> documents() const;
+  /// The documents of all traces that are read, and that of the what-if page.
+  Documents documents() const;
 
   QTabWidget* tabs() const { return tabs_; }
   AlivePanel* alive() const { return alive_; }
-  FlamePanel* flame() const { return flame_; }
   ViewBar* viewBar() const { return viewBar_; }
-  WhatIfPage* whatIf() const { return whatIf_; }
-  ComparePage* comparePage() const { return compare_; }
+  /// Null until the page was shown for the first time.
+  WhatIfPage* whatIf() const;
+  ComparePage* comparePage() const;
   RecentFiles* recent() { return &recent_; }
-  /// What the front tab shows; null without a timeline.
+  /// The view state of the tab in front; null if it has no document.
   ViewState* currentState() const;
 
-  /// Saves what is in front; PNG or SVG as the name's ending says. Problems are told in the status bar.
+  /// Saves the page in front as a PNG or SVG file, as the ending of `path` says. The status bar tells the result.
   void savePicture(const QString& path);
-  /// The same for what is alive, by name.
+  /// Saves a picture of what is alive, grouped by name unless the panel groups it otherwise.
   void savePeak(const QString& path);
-  /// The front table: differences, or what is alive.
+  /// Saves the table in front: the differences, or what is alive.
   void saveCsv(const QString& path);
 
  protected:
@@ -67,10 +66,9 @@ class MainWindow : public QMainWindow {
  private:
   void makePages();
   void makeDocks();
-  void addDock(StatePanel* panel, const QString& title, const QString& name, Qt::DockWidgetArea area);
   void makeFileMenu();
   void makeViewMenu();
-  void makeCompareMenu();
+  void makeAnalyzeMenu();
   void makeHelpMenu();
   void fillRecent(QMenu* menu);
   void fillOverlay(QMenu* menu);
@@ -79,17 +77,20 @@ class MainWindow : public QMainWindow {
   QAction* addEntry(QMenu* menu, const QString& text, const QKeySequence& key, void (MainWindow::*act)());
 
   void openDialog();
-  void openFolderOfSamples();
   void closeCurrent();
   void closeTab(int at);
   void addPage(DocumentPage* page);
-  void pageChanged(DocumentPage* page);
+  Page* currentPage() const;
+  /// The page of an entry. It is made on first use and kept when its tab is closed.
+  Page* pageOf(const PageEntry& entry);
+  void bringToFront(const PageEntry& entry);
+  void openPage(const PageEntry& entry);
+  void pageChanged(const Page* page);
   void frontChanged();
-  /// Hides the panels where there is nothing for them; what the user closed or put in front stays so.
+  /// Hides or shows all panels together. Those that the user closed stay closed, and the one in front stays there.
   void showDocks(bool visible);
   void documentsChanged();
   void showStatus();
-  void compareOpen();
   void pictureDialog();
   void peakDialog();
   void csvDialog();
@@ -98,7 +99,7 @@ class MainWindow : public QMainWindow {
   void keys();
   void about();
   void tell(const QString& text);
-  /// Runs `write` on a worker thread; then tells that `path` was saved, or why not.
+  /// Runs `write` on a worker thread, then tells in the status bar that `path` was saved or why it was not.
   template <typename Write>
   void save(const QString& path, Write write);
   void restore();
@@ -107,15 +108,13 @@ class MainWindow : public QMainWindow {
   QTabWidget* tabs_;
   ViewBar* viewBar_;
   StartPage* start_ = nullptr;
-  WhatIfPage* whatIf_ = nullptr;
-  ComparePage* compare_ = nullptr;
+  QHash<const QMetaObject*, Page*> pages_;  ///< the pages made so far, by PageEntry::type
+  std::vector<StatePanel*> panels_;
   AlivePanel* alive_ = nullptr;
-  FlamePanel* flame_ = nullptr;
-  InfoPanel* info_ = nullptr;
   QLabel *summary_, *live_, *unit_;
   bool docksVisible_ = true;
   QList<QDockWidget*> hiddenDocks_;
-  QDockWidget* frontDock_ = nullptr;  ///< of those in one place
+  QDockWidget* frontDock_ = nullptr;  ///< the one of the tabbed docks that is in front
   LatestJob saving_{this};
 };
 

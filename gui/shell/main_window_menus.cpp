@@ -10,15 +10,11 @@
 #include <QTabWidget>
 #include <QUrl>
 
-#include "core/base/error.h"
 #include "core/base/report.h"
-#include "gui/compare/compare_page.h"
-#include "gui/compare/compare_view.h"
 #include "gui/export/peak_picture.h"
 #include "gui/export/write_picture.h"
 #include "gui/open/samples.h"
 #include "gui/panels/alive_panel.h"
-#include "gui/shell/document_page.h"
 #include "gui/shell/key_help.h"
 #include "gui/shell/main_window.h"
 #include "gui/shell/theme.h"
@@ -26,7 +22,6 @@
 #include "gui/timeline/paint/timeline_picture.h"
 #include "gui/timeline/view/timeline_view.h"
 #include "gui/units/units.h"
-#include "gui/whatif/what_if_page.h"
 #include "version.h"
 
 namespace moeblaze::gui {
@@ -34,7 +29,7 @@ namespace {
 
 QString pictureFilter() { return QObject::tr("PNG picture (*.png);;SVG drawing (*.svg)"); }
 
-/// `path` with the ending of the chosen filter, where it has none.
+/// Adds the ending of the chosen filter to a path that has none.
 QString withEnding(const QString& path, const QString& filter) {
   if (path.isEmpty() || !QFileInfo(path).suffix().isEmpty()) return path;
   return path + (filter.contains("*.svg") ? ".svg" : filter.contains("*.csv") ? ".csv" : ".png");
@@ -88,10 +83,13 @@ void MainWindow::makeViewMenu() {
   addThemes(menu->addMenu(tr("&Theme")));
 }
 
-void MainWindow::makeCompareMenu() {
+void MainWindow::makeAnalyzeMenu() {
   QMenu* menu = menuBar()->addMenu(tr("&Analyze"));
-  addEntry(menu, tr("&What if…"), QKeySequence("Ctrl+I"), &MainWindow::showWhatIf);
-  addEntry(menu, tr("&Compare open traces"), QKeySequence("Ctrl+D"), &MainWindow::compareOpen);
+  for (const PageEntry& entry : pageEntries()) {
+    QAction* action = menu->addAction(tr(entry.action));
+    action->setShortcut(QKeySequence(entry.shortcut));
+    connect(action, &QAction::triggered, this, [this, &entry] { openPage(entry); });
+  }
 }
 
 void MainWindow::makeHelpMenu() {
@@ -174,14 +172,11 @@ void MainWindow::save(const QString& path, Write write) {
 
 void MainWindow::savePicture(const QString& path) {
   const std::string file = path.toStdString();
-  if (tabs_->currentWidget() == compare_ && compare_) {
-    const ComparePicture picture = compare_->view()->picture();
-    const QSize size = compare_->view()->size();
-    return save(path, [=, ratio = devicePixelRatioF()] {
-      writePicture(
-          file, size, [&](QPainter& painter, const QSize& area) { paintComparison(painter, area, picture); }, ratio);
+  const Page* page = currentPage();
+  if (const auto own = page ? page->picture() : std::nullopt)
+    return save(path, [file, picture = *own, ratio = devicePixelRatioF()] {
+      writePicture(file, picture.size, picture.paint, ratio);
     });
-  }
   const ViewState* state = currentState();
   if (!state) return tell(tr("There is no timeline in front."));
   const TimelinePicture picture{state->document(), state->view(), palette(), font()};
@@ -211,9 +206,10 @@ void MainWindow::savePeak(const QString& path) {
 
 void MainWindow::saveCsv(const QString& path) {
   const std::string file = path.toStdString();
-  if (compare_ && tabs_->currentWidget() == compare_) {
-    if (!compare_->comparison()) return tell(tr("There is no table in front."));
-    return save(path, [file, csv = compare_->csv()] { writeFile(file, csv); });
+  const Page* page = currentPage();
+  if (const auto csv = page ? page->tableCsv() : std::nullopt) {
+    if (csv->empty()) return tell(tr("There is no table in front."));
+    return save(path, [file, csv] { writeFile(file, *csv); });
   }
   const auto table = alive_->model()->table();
   if (!table) return tell(tr("There is no table in front."));
@@ -250,8 +246,8 @@ void MainWindow::focusFilter() {
 void MainWindow::nextBands() {
   ViewState* state = currentState();
   if (!state) return;
-  const size_t next = (static_cast<size_t>(state->view().categories) + 1) % kCategoryModes.size();
-  state->setCategories(kCategoryModes[next]);
+  const size_t next = (static_cast<size_t>(state->view().categories) + 1) % kAttributes.size();
+  state->setCategories(kAttributes[next]);
 }
 
 void MainWindow::keys() { showKeys(this); }

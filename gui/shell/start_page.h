@@ -8,15 +8,16 @@ namespace moeblaze::gui {
 
 class RecentFiles;
 
-/// What a first start shows: samples a click away, what can be opened, and the keys.
+/// The first page: the samples, the kinds of files that can be opened, the recent files, and the keys.
 class StartPage : public QWidget {
   Q_OBJECT
 
  public:
-  /// `recent` outlives it.
+  /// `recent` must outlive the page.
   explicit StartPage(RecentFiles* recent, QWidget* parent = nullptr);
 
  Q_SIGNALS:
+  /// The user wants to open a file, to choose files to open, or the what-if page.
   void openWanted(const QString& path);
   void dialogWanted();
   void whatIfWanted();

@@ -45,7 +45,8 @@ Theme savedTheme() {
 void saveTheme(Theme theme) { QSettings().setValue(kKey, static_cast<int>(theme)); }
 
 void applyTheme(Theme theme) {
-  static const QPalette desktop = QApplication::palette();  // before anything else was set
+  // The palette of the desktop, before this program sets another.
+  static const QPalette desktop = QApplication::palette();
   QApplication::setStyle(QStyleFactory::create("Fusion"));
   switch (theme) {
     case Theme::system: {

@@ -6,10 +6,10 @@ namespace moeblaze::gui {
 
 enum class Theme : uint8_t { system, light, dark };
 
-/// The one chosen in an earlier run.
+/// The theme chosen in an earlier run.
 Theme savedTheme();
 void saveTheme(Theme theme);
-/// Colours of all windows from now on. `system` follows the desktop.
+/// Sets the colours of all windows. `system` follows the desktop.
 void applyTheme(Theme theme);
 
 }  // namespace moeblaze::gui

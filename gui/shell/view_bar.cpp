@@ -73,19 +73,19 @@ void ViewBar::addBands() {
   bandBox_ = new QComboBox;
   bandBox_->setObjectName("bands");
   bandBox_->setToolTip(tr("What the bands of the memory curve tell apart"));
-  for (CategoryMode mode : kCategoryModes) {
-    const QString text = tr("by %1").arg(QString::fromUtf8(name(mode).data()));
+  for (Attribute attribute : kAttributes) {
+    const QString text = tr("by %1").arg(QString::fromUtf8(name(attribute).data()).toLower());
     bandBox_->addItem(text);
     auto* action = new QAction(text, group);
     action->setCheckable(true);
-    connect(action, &QAction::triggered, this, [this, mode] {
-      if (state_) state_->setCategories(mode);
+    connect(action, &QAction::triggered, this, [this, attribute] {
+      if (state_) state_->setCategories(attribute);
     });
     bands_ << action;
   }
   addWidget(bandBox_);
   connect(bandBox_, &QComboBox::currentIndexChanged, this, [this](int at) {
-    if (!syncing_ && state_ && at >= 0) state_->setCategories(kCategoryModes[static_cast<size_t>(at)]);
+    if (!syncing_ && state_ && at >= 0) state_->setCategories(kAttributes[static_cast<size_t>(at)]);
   });
 }
 

@@ -11,18 +11,20 @@ class QComboBox;
 
 namespace moeblaze::gui {
 
-/// What can be done with the timeline in front, as buttons; the View menu shares the actions.
+/// The tool bar of the timeline in front. The View menu shares its actions.
 class ViewBar : public QToolBar {
   Q_OBJECT
 
  public:
   explicit ViewBar(QWidget* parent = nullptr);
 
-  /// Null when nothing in front has a timeline.
+  /// Follows another view state; null if the page in front has no timeline.
   void setState(ViewState* state);
+  /// Actions that move the view: undo, redo, fit, peak, and the next and previous event.
   const QList<QAction*>& moves() const { return moves_; }
+  /// One action for each Pane, checked while it is visible.
   const QList<QAction*>& panes() const { return panes_; }
-  /// One of each band mode, of which one is checked.
+  /// One action for each attribute that bands can show, of which one is checked.
   const QList<QAction*>& bands() const { return bands_; }
 
  private:

@@ -14,10 +14,10 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
-/// Four digits and the largest prefix that keeps the number at least 1.
+/// Writes four digits with the largest prefix that keeps the number at least 1.
 std::string scaled(double bytes, double base, std::string_view prefixes, std::string_view suffix) {
   size_t prefix = 0;
-  // 1023.96 would be written as 1024: that is the next prefix's 1.
+  // 1023.96 would be written as 1024, so it is written as 1 of the next prefix instead.
   while (prefix + 1 < prefixes.size() && std::abs(bytes) >= base - base / 20000) bytes /= base, ++prefix;
   const double size = std::abs(bytes);
   const int decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;

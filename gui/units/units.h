@@ -10,24 +10,25 @@
 
 namespace moeblaze::gui {
 
-/// How sizes are written. Always with their unit, so that nobody takes GB for GiB.
+/// How sizes are written: always with a unit, so that GB and GiB are not confused.
 enum class ByteUnit : uint8_t {
   binary,   ///< KiB, MiB, GiB: powers of 1024
-  exact,    ///< bytes, grouped by thousands
+  exact,    ///< bytes, with the digits grouped by thousands
   decimal,  ///< kB, MB, GB: powers of 1000
 };
 inline constexpr std::array kByteUnits{ByteUnit::binary, ByteUnit::exact, ByteUnit::decimal};
-/// "MiB / GiB (powers of 1024)": what a menu says.
+/// The text of a menu entry, as in "MiB / GiB (powers of 1024)".
 std::string_view label(ByteUnit unit);
 
-/// "1.250 GiB", "1,342,177,280 B", "1.342 GB": four digits, whole below the first prefix.
+/// Writes a size as "1.250 GiB", "1,342,177,280 B" or "1.342 GB". It has four digits; sizes below the first prefix are
+/// whole.
 std::string bytesText(int64_t bytes, ByteUnit unit);
-/// The same with its sign, "+12.00 MiB": for differences.
+/// Writes a difference of sizes with its sign, as in "+12.00 MiB".
 std::string deltaText(int64_t bytes, ByteUnit unit);
-/// "12,345".
+/// Writes a number with its digits grouped, as in "12,345".
 std::string countText(int64_t count);
 
-/// The unit all of the program's windows use; any thread may ask.
+/// The unit that all windows of the program use. Any thread may read it.
 class UnitFormat : public QObject {
   Q_OBJECT
 
@@ -35,8 +36,9 @@ class UnitFormat : public QObject {
   static UnitFormat& shared();
 
   ByteUnit unit() const { return unit_; }
-  /// GUI thread only.
+  /// For the GUI thread only.
   void setUnit(ByteUnit unit);
+  /// A size, or a difference of sizes, in the chosen unit.
   QString text(int64_t bytes) const { return QString::fromStdString(bytesText(bytes, unit_)); }
   QString delta(int64_t bytes) const { return QString::fromStdString(deltaText(bytes, unit_)); }
 

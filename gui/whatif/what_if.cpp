@@ -13,14 +13,14 @@ namespace moeblaze::gui {
 namespace {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
-constexpr double kMostBudgetGib = 1 << 20;
+constexpr double kMaxBudgetGib = 1 << 20;
 
 int64_t neededBytes(int64_t peak, int64_t weights) { return peak + 2 * weights; }
 
 int64_t budgetBytes(const WhatIfInputs& inputs, const Machine& machine) {
   if (inputs.budgetGib == 0) return machine.memoryBytes;
-  if (!(inputs.budgetGib > 0 && inputs.budgetGib <= kMostBudgetGib))
-    throw InputError(fmt::format("budget {} GiB: must be above 0 and up to {}", inputs.budgetGib, kMostBudgetGib));
+  if (!(inputs.budgetGib > 0 && inputs.budgetGib <= kMaxBudgetGib))
+    throw InputError(fmt::format("budget {} GiB: must be above 0 and up to {}", inputs.budgetGib, kMaxBudgetGib));
   return static_cast<int64_t>(inputs.budgetGib * kGib);
 }
 
@@ -68,7 +68,7 @@ WhatIfResult WhatIf::evaluate(const WhatIfInputs& inputs) {
     const int64_t budget = budgetBytes(inputs, gpu);
     field = WhatIfField::routing;
     const Routing& chosen = routing(inputs.routing, layer);
-    field = WhatIfField::system;  // a parameter may not fit the config
+    field = WhatIfField::system;  // a parameter of the system may not fit the config
     WhatIfAnswer answer;
     answer.simulation = simulate(layer, chosen, system, gpu, {inputs.withRouter});
     answer.trace = makeTrace(answer.simulation.plan, answer.simulation.stepNs);
@@ -84,7 +84,7 @@ WhatIfResult WhatIf::evaluate(const WhatIfInputs& inputs) {
 
 std::optional<int64_t> WhatIf::mostTokens(const WhatIfInputs& inputs, std::stop_token stop) {
   if (isFile(inputs.routing)) return std::nullopt;
-  constexpr int64_t kMostDrawn = 1 << 20;  // beyond, drawing a routing takes seconds
+  constexpr int64_t kMaxDrawn = 1 << 20;  // drawing a routing of more tokens takes seconds
   const bool drawn = inputs.routing != "balanced";
   MoeConfig layer = config(inputs.config).layer;
   const System system = System::parse(inputs.system);
@@ -96,8 +96,8 @@ std::optional<int64_t> WhatIf::mostTokens(const WhatIfInputs& inputs, std::stop_
     return neededBytes(memoryFigures(plan).peak, weightBytes(plan)) <= budget;
   };
   if (!fits(1)) return std::nullopt;
-  // Doubling first keeps what is drawn small.
-  const int64_t most = drawn ? std::min(kMostDrawn, kMaxRows / layer.topK) : kMaxRows / layer.topK;
+  // Doubling from 1 keeps the routings that have to be drawn small.
+  const int64_t most = drawn ? std::min(kMaxDrawn, kMaxRows / layer.topK) : kMaxRows / layer.topK;
   int64_t low = 1, high = 2;
   while (high <= most && fits(high)) low = high, high *= 2;
   high = std::min(high, most + 1);

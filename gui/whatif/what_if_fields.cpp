@@ -25,8 +25,8 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr int kSkewSteps = 20;  // of the slider for an alpha of 1
-constexpr double kMostSkew = 3;
+constexpr int kSkewSteps = 20;  // steps of the slider for an alpha of 1
+constexpr double kMaxSkew = 3;
 enum RoutingKind { kBalanced, kZipf, kFile };
 
 QComboBox* editableBox(const QString& name, const QString& tip) {
@@ -48,7 +48,7 @@ QWidget* row(std::initializer_list<QWidget*> widgets) {
   return line;
 }
 
-/// To a multiple of a power of two that a slider's step exceeds: numbers as people choose them.
+/// Rounds to a multiple of a power of two that is smaller than a step of the slider: numbers as people choose them.
 int roundTokens(double tokens) {
   const auto grain = static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(1.0, tokens / 32))));
   return static_cast<int>(std::lround(tokens / grain)) * grain;
@@ -127,7 +127,7 @@ void WhatIfFields::addTokens(QVBoxLayout* form) {
   tokens_->setKeyboardTracking(false);
   tokens_->setToolTip(tr("Tokens in a step: batch × sequence length"));
   connect(tokensSlider_, &QSlider::valueChanged, this,
-          [this](int step) { tokens_->setValue(roundTokens(kTokenScale.valueAt(step))); });
+          [this](int step) { tokens_->setValue(roundTokens(static_cast<double>(kTokenScale.valueAt(step)))); });
   connect(tokens_, &QSpinBox::valueChanged, this, [this](int tokens) {
     const QSignalBlocker blocker(tokensSlider_);
     tokensSlider_->setValue(kTokenScale.stepOf(tokens));
@@ -165,10 +165,10 @@ void WhatIfFields::addRouting(QVBoxLayout* form) {
   routing_->setToolTip(tr("Which experts the tokens go to: evenly, with shares ∝ 1/rank^α, or as a recording says"));
   skewSlider_ = new QSlider(Qt::Horizontal);
   skewSlider_->setObjectName("skewSlider");
-  skewSlider_->setRange(0, static_cast<int>(kMostSkew * kSkewSteps));
+  skewSlider_->setRange(0, static_cast<int>(kMaxSkew * kSkewSteps));
   skew_ = new QDoubleSpinBox;
   skew_->setObjectName("skew");
-  skew_->setRange(0, kMostSkew);
+  skew_->setRange(0, kMaxSkew);
   skew_->setSingleStep(1.0 / kSkewSteps);
   skew_->setPrefix("α ");
   skew_->setKeyboardTracking(false);

@@ -15,7 +15,7 @@ class QSpinBox;
 
 namespace moeblaze::gui {
 
-/// The fields of the what-if page. They check nothing: a problem is shown where the core finds it.
+/// The fields of the what-if page. They do not check their input; a problem that the core finds is shown at its field.
 class WhatIfFields : public QWidget {
   Q_OBJECT
 
@@ -23,16 +23,16 @@ class WhatIfFields : public QWidget {
   explicit WhatIfFields(QWidget* parent = nullptr);
 
   WhatIfInputs inputs() const;
-  /// Sets every field, and emits changed() once.
+  /// Sets every field and emits changed() once.
   void setInputs(const WhatIfInputs& inputs);
-  /// Under the field it is about; hides any other.
+  /// Shows a problem below its field and hides any other.
   void showProblem(const std::optional<WhatIfProblem>& problem);
-  /// The tokens a config stands for: what the field shows until the user chooses.
+  /// Shows the number of tokens of the config until the user chooses another.
   void showOwnTokens(int64_t tokens);
 
  Q_SIGNALS:
   void changed();
-  /// Enter in a field that names a file, which may have changed.
+  /// The user pressed Enter in a field that names a file; the file may have changed.
   void reloadWanted();
 
  private:

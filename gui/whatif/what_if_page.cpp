@@ -13,8 +13,6 @@
 
 #include "core/base/error.h"
 #include "gui/document/swap_document.h"
-#include "gui/document/view_state.h"
-#include "gui/open/open_document.h"
 #include "gui/timeline/view/timeline_view.h"
 #include "gui/units/units.h"
 #include "gui/whatif/what_if_fields.h"
@@ -32,7 +30,7 @@ std::string titleOf(const Simulation& s) { return fmt::format("{} · {}", s.plan
 }  // namespace
 
 WhatIfPage::WhatIfPage(QWidget* parent)
-    : QWidget(parent), fields_(new WhatIfFields), state_(new ViewState(this)), timeline_(new TimelineView(state_)) {
+    : Page(parent), fields_(new WhatIfFields), state_(new ViewState(this)), timeline_(new TimelineView(state_)) {
   auto* scroll = new QScrollArea;
   scroll->setWidget(fields_);
   scroll->setWidgetResizable(true);
@@ -89,11 +87,9 @@ QWidget* WhatIfPage::makeResults() {
   return results;
 }
 
-std::shared_ptr<const Document> WhatIfPage::document() const { return state_->document(); }
-
 void WhatIfPage::recompute() {
   searching_.cancel();
-  // Not restarted while it runs: under a moving slider nothing would ever be shown.
+  // A running update is not restarted, because nothing would ever be shown while a slider moves.
   again_ = updating_.isRunning();
   if (again_) return;
   QElapsedTimer timer;
@@ -110,6 +106,7 @@ void WhatIfPage::recompute() {
         showUpdate(std::move(update));
         lastUpdateMs_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
         Q_EMIT updated();
+        Q_EMIT documentChanged();
         if (again_) recompute();
       },
       [this](const QString& problem) { fit_->setText(problem); });
@@ -178,7 +175,7 @@ void WhatIfPage::findMostTokens() {
   most_->clear();
   searching_.start(
       [inputs = fields_->inputs()](const std::stop_token& stop) {
-        WhatIf own;  // beside the sliders, not before them
+        WhatIf own;  // an object of its own, so that the search does not delay the sliders
         return own.mostTokens(inputs, stop);
       },
       [this](std::optional<int64_t> tokens) {

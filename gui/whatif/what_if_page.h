@@ -1,11 +1,10 @@
 #pragma once
 
-#include <QWidget>
 #include <memory>
 #include <mutex>
 
-#include "gui/document/document.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
+#include "gui/parts/page.h"
 #include "gui/whatif/what_if.h"
 
 class QLabel;
@@ -14,29 +13,26 @@ class QPushButton;
 namespace moeblaze::gui {
 
 class TimelineView;
-class ViewState;
 class WhatIfFields;
 
-/// A layer that is not there yet: its fields, what it would need, and its timeline, redrawn while a slider moves.
-class WhatIfPage : public QWidget {
+/// The what-if page: the fields of a layer that does not exist yet, what it would need, and its timeline, which is
+/// redrawn while a slider moves.
+class WhatIfPage : public Page {
   Q_OBJECT
 
  public:
   explicit WhatIfPage(QWidget* parent = nullptr);
   ~WhatIfPage() override;
 
-  ViewState* state() const { return state_; }
+  ViewState* state() const override { return state_; }
+  bool hasPanels() const override { return true; }
   TimelineView* timeline() const { return timeline_; }
   WhatIfFields* fields() const { return fields_; }
-  /// The document shown; null before the first answer.
-  std::shared_ptr<const Document> document() const;
-  /// Milliseconds from the last change of a field to its timeline being handed over to be drawn.
+  /// Milliseconds from the last change of a field until its timeline was handed over to be drawn.
   double lastUpdateMs() const { return lastUpdateMs_; }
 
  Q_SIGNALS:
-  /// The user wants it beside another trace.
-  void compareWanted(std::shared_ptr<const Document> document);
-  /// Another answer, or a problem, is shown.
+  /// Another answer or problem is shown.
   void updated();
 
  private:

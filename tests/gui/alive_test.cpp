@@ -160,7 +160,7 @@ TEST_F(Alive, StopsWhenAsked) {
   stop.request_stop();
   AliveQuery query = at(70);
   query.track = TrackId{0};
-  EXPECT_THROW(AliveTable(document_, labels_, query, stop.get_token()), Cancelled);
+  EXPECT_THROW(AliveTable(document_, labels_, query, stop.get_token()), Interrupted);
 }
 
 TEST(TraceLabels, NamesTheProgramsOwnFrameAndUnknownSteps) {

@@ -24,7 +24,8 @@ ComparedTrack side(Trace trace, std::string title = "t") {
   return {makeDocument(std::move(trace), std::move(title)), TrackId{0}};
 }
 
-/// A trace of Steps of these lengths, one allocation named like each, 100 bytes times its number, freed at the end.
+/// A trace of Steps with these names and durations. Each Step makes an allocation of its name, of 100 bytes times its
+/// number, and all are freed at the end.
 Trace steps(const std::vector<std::pair<const char*, int64_t>>& list, int64_t startNs = 0) {
   Trace trace;
   trace.tracks = {{"memory", TrackKind::planned, 0}};
@@ -120,8 +121,8 @@ TEST(Comparison, WithoutCommonStepsFallsBackToTime) {
 
 TEST(Comparison, TableIsWorstFirstAndKnowsWhatIsInOneOnly) {
   Trace b = smallTrace();
-  b.allocations[3].bytes += 5000;                      // d
-  b.allocations[0].name = b.strings.add("only in b");  // was a
+  b.allocations[3].bytes += 5000;                      // allocation 3 is named d
+  b.allocations[0].name = b.strings.add("only in b");  // allocation 0 was named a
   const Comparison c(side(smallTrace(), "A"), side(b, "B"), Alignment::time);
   const auto& byName = c.differences(Attribute::name);
   ASSERT_EQ(byName.size(), 5u);

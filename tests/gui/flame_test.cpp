@@ -19,7 +19,7 @@ std::shared_ptr<const FlameTree> smallTree() {
   return std::make_shared<const FlameTree>(smallTrace(), allocations);
 }
 
-/// "depth function bytes@offset" a node, depth first.
+/// Spells a tree, one "function bytes@offset" a line, indented by depth and in depth-first order.
 std::string spelled(const FlameTree& tree, uint32_t node = 0) {
   const FlameTree::Node& n = tree.nodes()[node];
   std::string text = fmt::format("{}{} {}@{}\n", std::string(n.depth, ' '), n.function, n.bytes, n.offset);

@@ -6,7 +6,8 @@
 
 #include "gui/shell/theme.h"
 
-/// Windows are drawn in memory unless a platform is asked for (QT_QPA_PLATFORM=xcb); settings are the test's own.
+/// Windows are drawn in memory unless another platform is asked for (QT_QPA_PLATFORM=xcb). Settings are kept in a
+/// folder of the test's own.
 int main(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   testing::InitGoogleTest(&argc, argv);

@@ -45,7 +45,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A real window, used with mouse and keys.
+/// A real window that is used with mouse and keys.
 class Window : public testing::Test {
  protected:
   void SetUp() override {
@@ -78,7 +78,7 @@ class Window : public testing::Test {
   ViewState& state() { return *window_.currentState(); }
   AliveModel& alive() { return *window_.alive()->model(); }
   std::string title() { return find<QLabel>("aliveTitle")->text().toStdString(); }
-  /// A key to whatever the window's focus is on.
+  /// Presses a key in the widget that has the focus.
   void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     QWidget* target = QApplication::focusWidget() ? QApplication::focusWidget() : &window_;
     QTest::keyClick(target, key, modifiers);
@@ -121,20 +121,20 @@ TEST_F(Window, KeysMoveTheTimelineAndTheTableFollows) {
             state().document()->events(state().view().track)->bytesAt(*state().view().instantNs));
   key(Qt::Key_BracketLeft);
   EXPECT_EQ(state().view().instantNs, peakNs);
-  const CategoryMode bands = state().view().categories;
+  const Attribute bands = state().view().categories;
   key(Qt::Key_C);
   EXPECT_NE(state().view().categories, bands);
 }
 
 TEST_F(Window, ToolbarSwitchesBandsPanesAndTracks) {
   openAndWait(kPlanSample);
-  find<QComboBox>("bands")->setCurrentIndex(static_cast<int>(CategoryMode::name));
-  EXPECT_EQ(state().view().categories, CategoryMode::name);
+  find<QComboBox>("bands")->setCurrentIndex(static_cast<int>(Attribute::name));
+  EXPECT_EQ(state().view().categories, Attribute::name);
   window_.viewBar()->panes()[static_cast<int>(Pane::stack)]->trigger();
   EXPECT_TRUE(state().view().panes[static_cast<size_t>(Pane::stack)]);
   EXPECT_EQ(find<QComboBox>("tracks")->count(), 1);
-  state().setCategories(CategoryMode::step);
-  EXPECT_EQ(find<QComboBox>("bands")->currentIndex(), static_cast<int>(CategoryMode::step)) << "and follows the view";
+  state().setCategories(Attribute::step);
+  EXPECT_EQ(find<QComboBox>("bands")->currentIndex(), static_cast<int>(Attribute::step)) << "and follows the view";
 }
 
 TEST_F(Window, AliveTableSortsGroupsFiltersAndCopies) {
@@ -188,7 +188,7 @@ TEST_F(Window, SelectionGoesBothWays) {
 TEST_F(Window, FlameGraphFollowsTheInstant) {
   openAndWait(kSnapshotSample);
   find<QDockWidget>("flameDock")->raise();
-  FlameView* flame = window_.flame()->view();
+  FlameView* flame = window_.findChild<FlamePanel*>()->view();
   ASSERT_TRUE(waitFor([&] { return flame->isVisible() && flame->nodeAt({100, 30}).has_value(); }));
   EXPECT_THAT(find<QLabel>("flameTitle")->text().toStdString(), HasSubstr("more without a stack"));
   QTest::mouseClick(flame, Qt::LeftButton, {}, {100, 4 * FlameView::kRowHeight + 5});

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 #include "gui/open/open_document.h"
 #include "gui/open/recent_files.h"
 #include "gui/open/samples.h"
@@ -102,8 +103,8 @@ TEST(RecentFiles, NewestFirstEachOnceAndOnlyWhatIsThere) {
   EXPECT_EQ(recent.files(), QStringList({a, b}));
   std::filesystem::remove(b.toStdString());
   EXPECT_EQ(recent.files(), QStringList({a}));
-  for (int i = 0; i < 15; ++i) recent.add(QString::fromStdString(folder.write("f" + std::to_string(i), "")));
-  EXPECT_EQ(recent.files().size(), RecentFiles::kMost);
+  for (int i = 0; i < 15; ++i) recent.add(QString::fromStdString(folder.write(fmt::format("f{}", i), "")));
+  EXPECT_EQ(recent.files().size(), RecentFiles::kMaxFiles);
   recent.clear();
   EXPECT_TRUE(recent.files().isEmpty());
 }

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 Ran gui(const std::vector<std::string>& arguments) { return run(runGui, "moeblaze-gui", arguments); }
 
-/// How many colours a picture has: a blank one has one.
+/// The number of colours in a picture; an empty picture has one.
 size_t colours(const QImage& image) {
   std::set<QRgb> all;
   for (int y = 0; y < image.height(); ++y)

@@ -11,8 +11,9 @@ namespace moeblaze::gui {
 inline const std::string kPlanSample = MOEBLAZE_SAMPLES "/conf3_moeblaze_simulated.mbtrace";
 inline const std::string kSnapshotSample = MOEBLAZE_SAMPLES "/torch_snapshot_qwen3moe_2layer.pickle";
 
-/// Eight allocations of 100 to 800 bytes made 10 ns apart from 0 on; even ones are freed at 1000 ns. Names a to d take
-/// turns, roles saved and transient too, Steps "one" (the first half) and "two", and the last two have stacks.
+/// Eight allocations of 100 to 800 bytes, made every 10 ns from 0 on; those at even indices are freed at 1000 ns. Names
+/// a to d alternate, as do the roles saved and transient. The first half belongs to Step "one", the second to Step
+/// "two". The last two have stacks.
 inline Trace smallTrace() {
   Trace trace;
   trace.tracks = {{"memory", TrackKind::observed, 0}};
@@ -36,7 +37,7 @@ inline Trace smallTrace() {
   return trace;
 }
 
-/// Waits, running events, until `condition` holds; false when that takes 20 s.
+/// Processes events until `condition` holds; returns false if that takes more than 20 s.
 template <typename Condition>
 bool waitFor(Condition condition) {
   return QTest::qWaitFor(condition, 20'000);

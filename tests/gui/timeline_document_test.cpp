@@ -77,8 +77,8 @@ TEST(Document, FindsItsTracks) {
 TEST(Document, MakesIndicesOnce) {
   const auto document = documentOf(plannedAndObserved());
   const TrackId track = document->mainTrack();
-  EXPECT_NE(document->readyMemory(track, CategoryMode::role), nullptr);
-  EXPECT_EQ(document->readyMemory(track, CategoryMode::name), nullptr);
+  EXPECT_NE(document->readyMemory(track, Attribute::role), nullptr);
+  EXPECT_EQ(document->readyMemory(track, Attribute::name), nullptr);
   EXPECT_EQ(document->readyLifetimes(track), nullptr);
   std::vector<std::shared_ptr<const LifetimeIndex>> made(4);
   {
@@ -86,8 +86,8 @@ TEST(Document, MakesIndicesOnce) {
     for (auto& one : made) threads.emplace_back([&] { one = document->lifetimes(track); });
   }
   for (const auto& one : made) EXPECT_EQ(one, document->readyLifetimes(track));
-  const auto byName = document->memory(track, CategoryMode::name);
-  EXPECT_EQ(byName, document->readyMemory(track, CategoryMode::name));
+  const auto byName = document->memory(track, Attribute::name);
+  EXPECT_EQ(byName, document->readyMemory(track, Attribute::name));
   EXPECT_TRUE(document->addresses(track)->empty());
 }
 
@@ -97,7 +97,7 @@ TEST(Document, StopsWhenAsked) {
                             if (fraction > 0.3) stop.request_stop();
                           },
                           stop.get_token()};
-  EXPECT_THROW(Document(randomTrace(1, 1000, 5, false), "", "stopped", progress), Cancelled);
+  EXPECT_THROW(Document(randomTrace(1, 1000, 5, false), "", "stopped", progress), Interrupted);
 }
 
 TEST(Document, ProgressAscendsToOne) {
@@ -116,11 +116,11 @@ TEST(Document, EmptyTraces) {
 
 TEST(Document, SamplesShowWhatTellsMost) {
   const auto planned = sample("conf3_moeblaze_simulated.mbtrace");
-  EXPECT_EQ(planned->mainCategories(), CategoryMode::role);
+  EXPECT_EQ(planned->mainCategories(), Attribute::role);
   EXPECT_EQ(bytesText(planned->events(planned->mainTrack())->peak().bytes), "6.504 GiB");
   const auto snapshot = sample("torch_snapshot_qwen3moe_2layer.pickle");
-  EXPECT_EQ(snapshot->mainCategories(), CategoryMode::stack);
-  const auto bands = snapshot->memory(snapshot->mainTrack(), CategoryMode::stack);
+  EXPECT_EQ(snapshot->mainCategories(), Attribute::stack);
+  const auto bands = snapshot->memory(snapshot->mainTrack(), Attribute::stack);
   ASSERT_EQ(bands->categories().size(), kMaxCategories);
   EXPECT_TRUE(bands->categories().back().isOther);
   std::vector<std::string> names;

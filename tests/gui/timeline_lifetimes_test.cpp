@@ -79,7 +79,7 @@ TEST_P(Lifetimes, StacksAreAsHighAsTheBandsAndWithoutHoles) {
   for (const TimeWindow& window : someWindows(*trace_, 3)) {
     const TimeScale scale(window, 200);
     const std::vector<MemoryColumn> columns = memory.columns(scale);
-    for (size_t most : {size_t{10}, StackLayout::kMostAllocations}) {
+    for (size_t most : {size_t{10}, StackLayout::kMaxShown}) {
       const StackLayout layout = layOutStack(*index_, scale, columns, 1, most);
       EXPECT_EQ(layout.alive, index_->count(window));
       EXPECT_LE(layout.shown, most);
@@ -168,7 +168,7 @@ TEST(AddressSpace, CutsGapsOut) {
   add(0, 100 * kMiB, 512);
   add(0, 101 * kMiB, 6 * kMiB);
   add(0, 1000'000 * kMiB, 512);
-  add(0, 0, 512);  // not known
+  add(0, 0, 512);  // address 0: not known
   add(1, 500 * kMiB, 20 * kMiB);
   const AddressSpace space(trace, kTrack, TrackId{1});
   ASSERT_EQ(space.runs().size(), 3u);

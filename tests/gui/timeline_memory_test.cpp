@@ -18,11 +18,11 @@ std::shared_ptr<const MemoryEvents> eventsOf(std::shared_ptr<const Trace> trace,
   return std::make_shared<const MemoryEvents>(std::move(trace), track);
 }
 
-MemoryIndex indexOf(const std::shared_ptr<const MemoryEvents>& events, CategoryMode mode = CategoryMode::role) {
-  return {events, Categorizer(events->trace(), events->track(), mode)};
+MemoryIndex indexOf(const std::shared_ptr<const MemoryEvents>& events, Attribute attribute = Attribute::role) {
+  return {events, Categorizer(events->trace(), events->track(), attribute)};
 }
 
-/// The allocations of bytes at an instant, by category, straight from the trace.
+/// The bytes alive at an instant by category, computed directly from the trace.
 CategoryBytes categoriesAt(const MemoryIndex& index, int64_t timeNs) {
   CategoryBytes bytes{};
   for (const Allocation& allocation : index.events().trace().allocations)
@@ -31,7 +31,8 @@ CategoryBytes categoriesAt(const MemoryIndex& index, int64_t timeNs) {
   return bytes;
 }
 
-/// Compares every column with the curve's points in it. `checkedCategories`: columns apart whose bands are compared.
+/// Compares every column with the points of the curve within it. The bands are compared in every `checkedCategories`th
+/// column.
 void expectColumns(const MemoryIndex& index, const MemoryCurve& curve, const TimeScale& scale, int checkedCategories) {
   const std::vector<MemoryColumn> columns = index.columns(scale);
   ASSERT_EQ(columns.size(), static_cast<size_t>(scale.width()));
@@ -72,8 +73,8 @@ TEST_P(MemoryIndexProperties, AgreeWithTheCurveAtEveryZoom) {
   const auto trace = randomTrace(c.seed, c.count, c.spreadNs, c.bursty);
   const auto events = eventsOf(trace);
   const MemoryCurve curve(*trace, kTrack);
-  ASSERT_EQ(events->points(), curve.points().size());
-  for (size_t i = 0; i < events->points(); ++i) {
+  ASSERT_EQ(events->pointCount(), curve.points().size());
+  for (size_t i = 0; i < events->pointCount(); ++i) {
     ASSERT_EQ(events->times()[i], curve.points()[i].timeNs);
     ASSERT_EQ(events->bytes()[i], curve.points()[i].bytes);
   }
@@ -82,8 +83,8 @@ TEST_P(MemoryIndexProperties, AgreeWithTheCurveAtEveryZoom) {
 
   const TimeWindow all{events->times().front() - 10, events->times().back() + 10};
   std::mt19937 random(c.seed);
-  for (const CategoryMode mode : {CategoryMode::role, CategoryMode::name}) {
-    const MemoryIndex index = indexOf(events, mode);
+  for (const Attribute attribute : {Attribute::role, Attribute::name}) {
+    const MemoryIndex index = indexOf(events, attribute);
     ASSERT_LE(index.categories().size(), kMaxCategories);
     for (int width : {1, 7, 640, 1920}) expectColumns(index, curve, TimeScale(all, width), 64);
     for (int64_t span = all.spanNs(); span > 1; span = span * 2 / 5) {
@@ -111,14 +112,14 @@ TEST_P(MemoryIndexProperties, LiveSetsAndNeighboursAgreeWithTheCurve) {
   const auto events = eventsOf(trace);
   const MemoryCurve curve(*trace, kTrack);
   const MemoryIndex index = indexOf(events);
-  const size_t apart = std::max<size_t>(1, events->points() / 40);
-  for (size_t i = 0; i < events->points(); i += apart) {
+  const size_t apart = std::max<size_t>(1, events->pointCount() / 40);
+  for (size_t i = 0; i < events->pointCount(); i += apart) {
     for (int64_t timeNs : {events->times()[i] - 1, events->times()[i], events->times()[i] + 1}) {
       ASSERT_EQ(events->liveAt(timeNs), curve.liveAt(timeNs)) << timeNs;
       ASSERT_EQ(events->bytesAt(timeNs), curve.bytesAt(timeNs)) << timeNs;
       ASSERT_EQ(index.categoriesAt(timeNs), categoriesAt(index, timeNs)) << timeNs;
     }
-    const bool isFirst = i == 0, isLast = i + 1 == events->points();
+    const bool isFirst = i == 0, isLast = i + 1 == events->pointCount();
     EXPECT_EQ(events->previousEvent(events->times()[i]),
               isFirst ? std::nullopt : std::optional(events->times()[i - 1]));
     EXPECT_EQ(events->nextEvent(events->times()[i]), isLast ? std::nullopt : std::optional(events->times()[i + 1]));
@@ -134,7 +135,7 @@ TEST(MemoryEvents, EmptyTrack) {
   auto trace = std::make_shared<Trace>();
   trace->tracks = {{"none", TrackKind::observed}};
   const auto events = eventsOf(trace);
-  EXPECT_EQ(events->points(), 0u);
+  EXPECT_EQ(events->pointCount(), 0u);
   EXPECT_EQ(events->peak().bytes, 0);
   EXPECT_EQ(events->bytesAt(5), 0);
   EXPECT_THAT(events->liveAt(5), IsEmpty());
@@ -171,7 +172,7 @@ TEST(MemoryIndex, OfEqualMaximaTheFirst) {
   }
 }
 
-/// A million events at one instant are one point: what is drawn there must not replay them for every column.
+/// A million events at one instant form one point. Drawing it must not replay them for every column.
 TEST(MemoryIndex, ManyEventsAtOneInstant) {
   auto trace = std::make_shared<Trace>();
   trace->tracks = {{"one", TrackKind::observed}};
@@ -190,7 +191,7 @@ TEST(MemoryIndex, SnapshotOfATrainedModelReplaysEventByEvent) {
   const auto events = eventsOf(trace, *track);
   ASSERT_GT(events->size(), 1000u);
   int64_t bytes = 0, most = 0;
-  for (size_t point = 0; point < events->points(); ++point) {
+  for (size_t point = 0; point < events->pointCount(); ++point) {
     for (size_t at = events->firstEvent(point); at < events->firstEvent(point + 1); ++at) {
       const MemoryEvents::Event event = events->event(at);
       bytes += (event.isFree ? -1 : 1) * trace->allocations[event.allocation].bytes;
@@ -201,9 +202,9 @@ TEST(MemoryIndex, SnapshotOfATrainedModelReplaysEventByEvent) {
   EXPECT_EQ(events->peak().bytes, most);
   const MemoryCurve curve(*trace, *track);
   EXPECT_EQ(events->liveAt(events->peak().timeNs), curve.liveAt(curve.peak().timeNs));
-  for (CategoryMode mode : kCategoryModes)
-    expectColumns(indexOf(events, mode), curve, TimeScale({events->times().front(), events->times().back() + 1}, 1920),
-                  20);
+  for (Attribute attribute : kAttributes)
+    expectColumns(indexOf(events, attribute), curve,
+                  TimeScale({events->times().front(), events->times().back() + 1}, 1920), 20);
 }
 
 }  // namespace

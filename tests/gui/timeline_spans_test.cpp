@@ -24,7 +24,7 @@ std::shared_ptr<const Trace> randomSpans(uint32_t seed, size_t count, int64_t sp
 
 class Spans : public testing::TestWithParam<size_t> {};
 
-/// Every span of the window is in exactly one box of a row; a run names its longest and is narrow.
+/// Every span of the window is in exactly one box of a row. The box of a run names its longest span and is narrow.
 TEST_P(Spans, BoxesHoldEverySpanOnce) {
   const auto trace = randomSpans(5, GetParam(), 20);
   const SpanLanes lanes(trace, kTrack);
@@ -45,7 +45,7 @@ TEST_P(Spans, BoxesHoldEverySpanOnce) {
         EXPECT_NEAR(box.left, scale.xOf(trace->spans[box.span].startNs), 0.01);
       }
       if (ends.contains(box.row)) {
-        EXPECT_GE(box.left, ends[box.row] - 1.01f);  // a run is at least a pixel wide
+        EXPECT_GE(box.left, ends[box.row] - 1.01f);  // a run is drawn at least a pixel wide
       }
       ends[box.row] = box.right;
     }

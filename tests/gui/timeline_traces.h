@@ -10,8 +10,9 @@ namespace moeblaze::gui {
 
 inline constexpr TrackId kTrack{0};
 
-/// Allocations drawn so that instants coincide, some never end, some last no time and some times are negative.
-/// `spreadNs` apart on average; bursts of 200 at one place when `bursty`. Every tenth is on another track.
+/// Random allocations, some at the same instant, some never freed, some of no duration, and some at negative times.
+/// They are `spreadNs` apart on average; `bursty` ones come in bursts of 200 at one place. Every tenth one is on
+/// another track.
 inline std::shared_ptr<const Trace> randomTrace(uint32_t seed, size_t count, int64_t spreadNs, bool bursty) {
   std::mt19937 random(seed);
   const auto below = [&](int64_t bound) { return static_cast<int64_t>(random() % static_cast<uint64_t>(bound)); };

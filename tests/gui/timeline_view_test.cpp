@@ -24,7 +24,7 @@ std::shared_ptr<const Document> sample(const char* file) {
   return std::make_shared<const Document>(std::make_shared<const Trace>(openTrace(path)), path, file);
 }
 
-/// Two allocations that overlap, one above the other, over [0, 1000] ns.
+/// Two overlapping allocations, one above the other, within [0, 1000] ns.
 std::shared_ptr<const Document> twoAllocations() {
   auto trace = std::make_shared<Trace>();
   trace->tracks = {{"gpu", TrackKind::observed}};
@@ -64,7 +64,7 @@ class TimelineViewTest : public testing::Test {
   TimelineLayout layout() const {
     return layOutTimeline(view_->viewport()->size(), state_.view(), {}, spanRows(*state_.document()), 0);
   }
-  /// A place of a pane: of a time, and a share of its height from the bottom.
+  /// The place in a pane of a time and of a fraction of its height from the bottom.
   QPoint placeOf(Pane pane, int64_t timeNs, double share) const {
     const TimelineLayout layout = this->layout();
     const QRect body = layout.find(pane)->body;
@@ -129,9 +129,9 @@ TEST_F(TimelineViewTest, UndoTakesGesturesTogether) {
   EXPECT_FALSE(state_.canUndo());
   press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   EXPECT_EQ(state_.view().window, zoomed);
-  state_.setCategories(CategoryMode::name);
+  state_.setCategories(Attribute::name);
   state_.undo();
-  EXPECT_EQ(state_.view().categories, CategoryMode::role);
+  EXPECT_EQ(state_.view().categories, Attribute::role);
 }
 
 TEST_F(TimelineViewTest, PeakAndEvents) {
@@ -221,7 +221,7 @@ TEST_F(TimelineViewTest, PanesCollapseAndResize) {
   const QColor line = view_->grab().toImage().pixelColor(4, edge);
   dragMouse({400, edge}, {400, edge + 60});
   waitUntilDrawn();
-  EXPECT_EQ(view_->grab().toImage().pixelColor(4, edge + 60), line);  // the heading's upper edge went along
+  EXPECT_EQ(view_->grab().toImage().pixelColor(4, edge + 60), line);  // the upper edge of the heading moved along
   EXPECT_NE(view_->grab().toImage().pixelColor(4, edge), line);
   const int heading = before.find(Pane::memory)->heading.center().y();
   QTest::mouseClick(view_->viewport(), Qt::LeftButton, {}, {20, heading});
@@ -252,7 +252,8 @@ TEST_F(TimelineViewTest, ASecondTrackIsALineOverTheBands) {
 
 TEST_F(TimelineViewTest, NewerDocumentsAndEmptyOnes) {
   open(twoAllocations());
-  state_.setDocument(twoAllocations());  // the same thing a little later: what was drawn stays meanwhile
+  // A newer state of the same document: the old frame stays until the new one is drawn.
+  state_.setDocument(twoAllocations());
   EXPECT_FALSE(view_->isUpToDate());
   view_->viewport()->repaint();
   QTest::mouseClick(view_->viewport(), Qt::LeftButton, {}, placeOf(Pane::memory, 300, 0.5));
@@ -265,7 +266,7 @@ TEST_F(TimelineViewTest, NewerDocumentsAndEmptyOnes) {
   view_->grab();
 }
 
-/// The pixels of a pane: bands in their order and as high as their bytes.
+/// Bands have the right order, and each is as high as its bytes.
 TEST_F(TimelineViewTest, BandsAreAsHighAsTheirBytes) {
   const auto document = twoAllocations();
   open(document);
@@ -289,8 +290,8 @@ TEST_F(TimelineViewTest, SamplesAreDrawnInLightAndDark) {
                            "torch_snapshot_qwen3moe_2layer.pickle"}) {
     open(sample(file));
     for (Pane pane : {Pane::stack, Pane::addresses}) state_.setPaneVisible(pane, true);
-    for (CategoryMode mode : kCategoryModes) {
-      state_.setCategories(mode);
+    for (Attribute attribute : kAttributes) {
+      state_.setCategories(attribute);
       waitUntilDrawn();
     }
     const QImage light = view_->grab().toImage();
@@ -306,7 +307,7 @@ TEST_F(TimelineViewTest, SamplesAreDrawnInLightAndDark) {
   }
 }
 
-/// Moving about never waits: a repaint between frames shows the last one stretched.
+/// Moving never waits: a repaint between frames shows the last frame stretched.
 TEST_F(TimelineViewTest, RepaintsAtOnceWhileFramesAreMade) {
   open(std::make_shared<const Document>(randomTrace(3, 300'000, 500, false), "", "random"));
   state_.setPaneVisible(Pane::stack, true);
@@ -319,7 +320,8 @@ TEST_F(TimelineViewTest, RepaintsAtOnceWhileFramesAreMade) {
     view_->viewport()->repaint();
     slowest = std::max(slowest, timer.elapsed());
   }
-  EXPECT_LT(slowest, 500);  // far above what it takes, far below waiting for every frame under a sanitizer
+  // Far above the usual time, and far below the time of waiting for every frame under a sanitizer.
+  EXPECT_LT(slowest, 500);
   waitUntilDrawn();
 }
 

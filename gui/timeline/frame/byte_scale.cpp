@@ -23,7 +23,7 @@ constexpr std::array<Unit, 5> kBinary{{{1, "B"},
 constexpr std::array<Unit, 5> kDecimal{
     {{1, "B"}, {1'000, "kB"}, {1'000'000, "MB"}, {1'000'000'000, "GB"}, {1'000'000'000'000, "TB"}}};
 
-/// The largest unit that `bytes` reaches.
+/// The largest unit that is not above `bytes`.
 Unit unitOf(std::span<const Unit> units, double bytes) {
   Unit unit = units[0];
   for (const Unit& larger : units)
@@ -31,7 +31,7 @@ Unit unitOf(std::span<const Unit> units, double bytes) {
   return unit;
 }
 
-/// The least 1, 2 or 5 times a power of ten that is at least `least`, up to 10^18.
+/// The smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`, up to 10^18.
 int64_t decimalStep(double least) {
   int64_t decade = 1;
   while (static_cast<double>(decade) * 5 < least && decade < 100'000'000'000'000'000) decade *= 10;
@@ -53,7 +53,8 @@ std::vector<Tick> ByteScale::ticks(double pixelsApart) const {
   const Unit unit = unitOf(written == ByteUnit::binary ? std::span<const Unit>(kBinary) : kDecimal, topBytes_);
   const int64_t factor = written == ByteUnit::binary ? 2 : 10;
   int decimals = 0;
-  for (int64_t part = step; part < unit.bytes && decimals < 3; part *= factor) ++decimals;  // 1/2, 1/4, 1/8 are exact
+  // Halves, quarters and eighths are exact with these decimals.
+  for (int64_t part = step; part < unit.bytes && decimals < 3; part *= factor) ++decimals;
   std::vector<Tick> ticks;
   for (int64_t at = 0; static_cast<double>(at) <= topBytes_; at += step) {
     const double value = static_cast<double>(at) / static_cast<double>(unit.bytes);

@@ -7,7 +7,7 @@
 
 namespace moeblaze::gui {
 
-/// A 32-bit image written pixel by pixel.
+/// Draws into a 32-bit image pixel by pixel.
 class Pixels {
  public:
   explicit Pixels(QImage& image)
@@ -18,9 +18,10 @@ class Pixels {
 
   int width() const { return width_; }
   int height() const { return height_; }
+  /// The first pixel of a row.
   QRgb* row(int y) { return data_ + static_cast<size_t>(y) * stride_; }
 
-  /// `share` of 256 of `color` over what is there.
+  /// Mixes `share` 256ths of `color` into `under`.
   static QRgb blend(QRgb under, QRgb color, int share) {
     const auto part = [&](int shift) {
       const int a = static_cast<int>(under >> shift & 0xff), b = static_cast<int>(color >> shift & 0xff);
@@ -28,13 +29,14 @@ class Pixels {
     };
     return 0xff000000u | part(16) | part(8) | part(0);
   }
+  /// Mixes `share` of `color`, from 0 to 1, into a pixel; does nothing outside the image.
   void blendAt(int x, int y, QRgb color, double share) {
     if (x < 0 || x >= width_ || y < 0 || y >= height_) return;
     QRgb& pixel = row(y)[x];
     pixel = blend(pixel, color, static_cast<int>(share * 256));
   }
 
-  /// Part of a column, its ends as strong as they cover their pixels.
+  /// Draws from `top` to `bottom` in one pixel column. The pixels at its ends get as much of the colour as is covered.
   void column(int x, double top, double bottom, QRgb color) {
     top = std::max(top, 0.0);
     bottom = std::min(bottom, static_cast<double>(height_));
@@ -46,7 +48,7 @@ class Pixels {
     if (bottom - last > 0) blendAt(x, last, color, bottom - last);
   }
 
-  /// A rectangle, likewise.
+  /// Draws a rectangle; pixels at its edges get as much of the colour as is covered.
   void box(double left, double top, double right, double bottom, QRgb color) {
     top = std::max(top, 0.0);
     bottom = std::min(bottom, static_cast<double>(height_));
@@ -54,7 +56,7 @@ class Pixels {
       line(y, left, right, color, std::min(bottom, y + 1.0) - std::max(top, static_cast<double>(y)));
   }
 
-  /// Pixels [left, right) of a row.
+  /// Fills the pixels [left, right) of a row.
   void fill(int y, int left, int right, QRgb color) {
     left = std::max(left, 0);
     right = std::min(right, width_);

@@ -7,8 +7,8 @@
 namespace moeblaze::gui {
 namespace {
 
-/// Builds a layout column by column. Only what lies above the lowest that was freed is looked at again, once what was
-/// freed is as much as a step.
+/// Builds a StackLayout column by column. When an allocation is freed, those above it sink. They are moved only once
+/// the freed bytes add up to a visible step, and only those above the lowest freed allocation are looked at.
 class StackBuilder {
  public:
   StackBuilder(const std::vector<Allocation>& all, std::span<const uint32_t> order, int64_t leastStepBytes)
@@ -40,7 +40,7 @@ class StackBuilder {
     bool operator>(const End& other) const { return freeNs > other.freeNs; }
   };
 
-  /// Marks what was freed until `timeNs`.
+  /// Marks the allocations that were freed up to `timeNs`.
   void takeFreed(int64_t timeNs, int column, StackLayout& layout) {
     for (; !ends_.empty() && ends_.top().freeNs <= timeNs; ends_.pop()) {
       const auto found = std::ranges::lower_bound(live_, ends_.top().polygon, {}, &Live::polygon);
@@ -64,7 +64,7 @@ class StackBuilder {
     }
   }
 
-  /// Lets what lies above what was freed sink to where there is room.
+  /// Moves the allocations above the freed ones down into the space they left.
   void settle(int column, StackLayout& layout) {
     int64_t bottom = liveBytes_;
     for (size_t at = lowestFreed_; at < live_.size(); ++at) bottom -= live_[at].isFreed ? 0 : live_[at].bytes;
@@ -87,11 +87,11 @@ class StackBuilder {
   const std::vector<Allocation>& all_;
   std::span<const uint32_t> order_;
   int64_t leastStepBytes_;
-  size_t next_ = 0;         ///< of the order
+  size_t next_ = 0;         ///< the next place in order_
   std::vector<Live> live_;  ///< lowest first
-  int64_t liveBytes_ = 0;   ///< of those that are not freed
-  int64_t freedBytes_ = 0;  ///< of those that are, and still in the way
-  size_t lowestFreed_ = 0;  ///< at most the place of the lowest of them
+  int64_t liveBytes_ = 0;   ///< bytes of the allocations that are not freed
+  int64_t freedBytes_ = 0;  ///< bytes of freed allocations that still take space in the stack
+  size_t lowestFreed_ = 0;  ///< a lower bound of the lowest freed place in live_
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 

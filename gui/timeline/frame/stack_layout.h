@@ -9,33 +9,38 @@
 
 namespace moeblaze::gui {
 
-/// One allocation of a stack: it sinks when one below it is freed.
+/// The area of one allocation in a stack. It sinks when an allocation below it is freed.
 struct StackPolygon {
-  /// From this column on.
+  /// The height of the bottom from one column on.
   struct Step {
     int column = 0;
     int64_t bottomBytes = 0;
   };
   uint32_t allocation = 0;  ///< index into Trace::allocations
-  int endColumn = 0;        ///< one past the last
-  std::vector<Step> steps;  ///< ascending, at least one
+  int endColumn = 0;        ///< one past its last column
+  std::vector<Step> steps;  ///< in ascending order of columns, at least one
+
+  /// One past the last column of a step.
+  int endOfStep(size_t step) const { return step + 1 < steps.size() ? steps[step + 1].column : endColumn; }
 };
 
-/// What was alive, allocation on allocation in the order they were made, at the instant of each column's maximum: its
-/// height is that of the bands.
+/// The allocations alive at the instant of each column's maximum, stacked in the order they were made. A column of the
+/// stack is as high as the bands of the memory pane.
 struct StackLayout {
-  static constexpr size_t kMostAllocations = 3000;
+  static constexpr size_t kMaxShown = 3000;
 
   std::vector<StackPolygon> polygons;  ///< lowest first
-  std::vector<int64_t> otherBytes;     ///< by column: those without a polygon, on top of the others
-  size_t shown = 0;                    ///< allocations considered: those with the most bytes × time in the window
-  size_t alive = 0;                    ///< allocations of the window
+  std::vector<int64_t> otherBytes;     ///< for each column, the bytes of allocations without a polygon; they lie on top
+  /// Number of allocations considered: the largest in bytes × time within the window.
+  size_t shown = 0;
+  size_t alive = 0;  ///< number of allocations alive in the window
 };
 
-/// Steps of less than `leastStepBytes` wait until they have added up: nobody would see them.
+/// Lays out the stack of a window, with at most `most` allocations. Moves of less than `leastStepBytes` are postponed
+/// until they add up to as much, because nobody would see them.
 StackLayout layOutStack(const LifetimeIndex& lifetimes, const TimeScale& scale, std::span<const MemoryColumn> columns,
-                        int64_t leastStepBytes = 1, size_t most = StackLayout::kMostAllocations);
-/// The same of those already found.
+                        int64_t leastStepBytes = 1, size_t most = StackLayout::kMaxShown);
+/// The same for allocations that were already looked up.
 StackLayout layOutStack(const LifetimeIndex& lifetimes, const LifetimeIndex::InWindow& found,
                         std::span<const MemoryColumn> columns, int64_t leastStepBytes);
 

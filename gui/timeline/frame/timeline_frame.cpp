@@ -7,7 +7,7 @@ namespace moeblaze::gui {
 namespace {
 
 constexpr double kHeadroom = 1.08;
-constexpr double kLeastStep = 0.3;  // pixels
+constexpr double kMinStep = 0.3;  // in pixels
 
 bool shows(const TimelineQuery& query, Pane pane) { return query.heights[static_cast<size_t>(pane)] > 0; }
 
@@ -34,7 +34,8 @@ class FrameMaker {
  private:
   void note(Pane pane, std::string text) { frame_.notes[static_cast<size_t>(pane)] = std::move(text); }
 
-  /// What `find` gives, or when it is not there and there is time, what `make` does.
+  /// Returns what `find` finds. If the query waits, it returns what `make` makes; otherwise a missing index leaves a
+  /// note in the pane and the frame incomplete.
   template <typename Find, typename Make>
   auto get(Pane pane, Find find, Make make) -> decltype(make()) {
     if (auto found = frame_.query.waits ? make() : find()) return found;
@@ -44,10 +45,10 @@ class FrameMaker {
   }
 
   void addMemory(TrackId track) {
-    const CategoryMode mode = frame_.query.view.categories;
+    const Attribute attribute = frame_.query.view.categories;
     frame_.index = get(
-        Pane::memory, [&] { return document_.readyMemory(track, mode); },
-        [&] { return document_.memory(track, mode); });
+        Pane::memory, [&] { return document_.readyMemory(track, attribute); },
+        [&] { return document_.memory(track, attribute); });
     int64_t top = std::max<int64_t>(1, document_.events(track)->peak().bytes);
     if (frame_.index) frame_.memory = frame_.index->columns(frame_.scale);
     const TrackId segments = document_.segmentsOf(track);
@@ -59,7 +60,7 @@ class FrameMaker {
 
   void addLine(const TrackRef& line, std::vector<MemoryColumn>& columns, int64_t& top) {
     const auto events = line.document->events(line.track);
-    if (!events || events->points() == 0) return;
+    if (!events || events->pointCount() == 0) return;
     top = std::max(top, events->peak().bytes);
     const auto index = frame_.query.waits ? line.document->total(line.track) : line.document->readyTotal(line.track);
     if (index)
@@ -75,12 +76,12 @@ class FrameMaker {
     const double pixel = frame_.topBytes / frame_.query.heights[static_cast<size_t>(Pane::stack)];
     if (lifetimes)
       frame_.stack =
-          layOutStack(*lifetimes, inWindow(*lifetimes), frame_.memory, static_cast<int64_t>(pixel * kLeastStep) + 1);
+          layOutStack(*lifetimes, inWindow(*lifetimes), frame_.memory, static_cast<int64_t>(pixel * kMinStep) + 1);
   }
 
-  /// Allocations of the stack and of the addresses.
+  /// The allocations that the stack and the addresses show, looked up once.
   const LifetimeIndex::InWindow& inWindow(const LifetimeIndex& lifetimes) {
-    if (!inWindow_) inWindow_ = lifetimes.inWindow(frame_.scale.window(), StackLayout::kMostAllocations);
+    if (!inWindow_) inWindow_ = lifetimes.inWindow(frame_.scale.window(), StackLayout::kMaxShown);
     return *inWindow_;
   }
 
@@ -99,7 +100,7 @@ class FrameMaker {
     int row = 0;
     for (TrackId track : document_.spanTracks()) {
       const auto spans = document_.spans(track);
-      if (row + spans->rows() > kMostSpanRows) break;
+      if (row + spans->rows() > kMaxSpanRows) break;
       frame_.lanes.push_back({track, row, spans->rows(), spans->boxes(frame_.scale)});
       row += spans->rows();
     }
@@ -133,7 +134,7 @@ int spanRows(const Document& document) {
   int rows = 0;
   for (TrackId track : document.spanTracks()) {
     const int more = document.spans(track)->rows();
-    if (rows + more > kMostSpanRows) break;
+    if (rows + more > kMaxSpanRows) break;
     rows += more;
   }
   return rows;

@@ -40,7 +40,7 @@ TimelineLayout layOutTimeline(const QSize& size, const View& view, const PaneSiz
     if (!sizes.collapsed[i])
       height = area.pane == Pane::spans
                    ? std::max(1, spanRows) * TimelineLayout::kSpanRow
-                   : std::max(TimelineLayout::kLeastBody, static_cast<int>(flexible * sizes.weights[i] / weights));
+                   : std::max(TimelineLayout::kMinBodyHeight, static_cast<int>(flexible * sizes.weights[i] / weights));
     area.body = {TimelineLayout::kLabels, y, width, height};
     y += height;
     layout.areas.push_back(area);

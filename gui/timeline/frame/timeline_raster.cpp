@@ -9,9 +9,10 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr int kTransient = 90;  ///< of 256: how far what was reached but not kept through a pixel fades
+/// Out of 256: how much the part between a column's minimum and its maximum fades, since those bytes did not stay.
+constexpr int kTransient = 90;
 
-/// A step line through the maxima of columns, joined up and down.
+/// Draws a step line through the maxima of the columns, joined by vertical lines.
 void drawLine(Pixels& pixels, const std::vector<MemoryColumn>& columns, const ByteScale& scale, QRgb color,
               double thick) {
   double before = -1;
@@ -54,25 +55,25 @@ void rasterMemory(const TimelineFrame& frame, const TimelineTheme& theme, Pixels
   drawLine(pixels, frame.overlay, scale, theme.overlay().rgb(), 1.8 * ratio);
 }
 
-/// Neighbours of one band differ a little, so that they can be told apart.
+/// Shades neighbouring allocations of one band a little differently, so that they can be told apart.
 QRgb shaded(const QColor& color, uint32_t allocation, const TimelineTheme& theme) {
   return TimelineTheme::mixed(color, theme.background(), 0.09 * (allocation * 2654435761u >> 30)).rgb();
 }
 
-/// Every pixel is that of the polygon at its centre. From the top down, each a pixel deeper than it is: polygons sink
-/// in steps that can be seen, so those below may stand a little lower by then.
+/// A pixel belongs to the polygon at its centre. Polygons are filled from the top of the stack to its bottom, and each
+/// reaches one pixel below its bottom. Polygons sink only in visible steps, so the one below may already lie slightly
+/// lower, and this closes the gap.
 void fillPolygon(const TimelineFrame& frame, const StackPolygon& polygon, const TimelineTheme& theme, Pixels& pixels) {
   const ByteScale scale(frame.topBytes, pixels.height());
   const Allocation& allocation = frame.query.document->trace().allocations[polygon.allocation];
-  const size_t band = frame.index->categoryOf(allocation);
-  const QColor base = theme.band(frame.index->categories()[band], band);
+  const QColor base = theme.band(*frame.index, allocation);
   const QRgb color = shaded(base, polygon.allocation, theme);
   const QRgb edge = TimelineTheme::mixed(base, theme.text(), 0.35).rgb();
   const bool hasEdge = scale.heightOf(static_cast<double>(allocation.bytes)) >= 4 * frame.query.pixelRatio;
   const auto row = [&](int64_t bytes) { return static_cast<int>(scale.yOf(static_cast<double>(bytes)) + 0.5); };
   for (size_t i = 0; i < polygon.steps.size(); ++i) {
     const int start = polygon.steps[i].column;
-    const int end = i + 1 < polygon.steps.size() ? polygon.steps[i + 1].column : polygon.endColumn;
+    const int end = polygon.endOfStep(i);
     const int bottom = row(polygon.steps[i].bottomBytes), top = row(polygon.steps[i].bottomBytes + allocation.bytes);
     if (top == bottom) continue;
     pixels.fill(top, start, end, hasEdge ? edge : color);
@@ -92,13 +93,13 @@ void rasterStack(const TimelineFrame& frame, const TimelineTheme& theme, Pixels&
   drawLine(pixels, frame.memory, scale, theme.total().rgb(), frame.query.pixelRatio);
 }
 
-/// What has too many boxes to draw: the fuller the greyer.
+/// Draws the address map of a window with too many boxes: the fuller an address range is, the darker the grey.
 void rasterFill(const TimelineFrame& frame, const TimelineTheme& theme, Pixels& pixels) {
   const AddressMap& map = *frame.addresses;
   const TimeScale bins(map.fillWindow(), static_cast<int>(map.bins()));
   std::array<QRgb, 256> tones{};
   for (int i = 0; i < 256; ++i) {
-    const int share = static_cast<int>(16 * std::sqrt(i));  // so that a little can be seen too
+    const int share = static_cast<int>(16 * std::sqrt(i));  // the square root makes small shares visible
     tones[static_cast<size_t>(i)] = Pixels::blend(theme.background().rgb(), theme.other().rgb(), share);
   }
   std::vector<int> bin(static_cast<size_t>(pixels.width()), -1);
@@ -119,12 +120,10 @@ void rasterAddresses(const TimelineFrame& frame, const TimelineTheme& theme, Pix
   if (!frame.hasAllBoxes) rasterFill(frame, theme, pixels);
   const std::vector<Allocation>& all = frame.query.document->trace().allocations;
   for (const AddressBox& box : frame.boxes) {
-    if (!frame.hasAllBoxes && (box.bottom - box.top < 1 || box.right - box.left < 1)) continue;  // the fill has it
-    QColor base = theme.role(all[box.allocation].role);
-    if (frame.index) {
-      const size_t band = frame.index->categoryOf(all[box.allocation]);
-      base = theme.band(frame.index->categories()[band], band);
-    }
+    // The fill shows it already.
+    if (!frame.hasAllBoxes && (box.bottom - box.top < 1 || box.right - box.left < 1)) continue;
+    const Allocation& allocation = all[box.allocation];
+    const QColor base = frame.index ? theme.band(*frame.index, allocation) : theme.role(allocation.role);
     const double gap = box.bottom - box.top >= 3 ? 0.5 : 0;
     const double narrow = box.right - box.left >= 4 ? 0.5 : 0;
     pixels.box(box.left + narrow, box.top + gap, box.right - narrow, box.bottom - gap,

@@ -7,7 +7,8 @@
 
 namespace moeblaze::gui {
 
-/// The data of a pane in device pixels, without axes and text; null when it is not shown or has a note instead.
+/// The data of a pane in device pixels, without axes and texts. A null image if the pane is not shown or has a note
+/// instead.
 QImage rasterPane(const TimelineFrame& frame, Pane pane, const TimelineTheme& theme);
 
 }  // namespace moeblaze::gui

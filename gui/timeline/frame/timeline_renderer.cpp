@@ -8,7 +8,7 @@ namespace moeblaze::gui {
 
 template <typename Job>
 template <typename Work>
-TimelineRenderer::LastJob<Job>::LastJob(Work work)
+TimelineRenderer::Worker<Job>::Worker(Work work)
     : thread_([this, work](const std::stop_token& stop) {
         while (true) {
           std::unique_lock lock(mutex_);
@@ -20,7 +20,7 @@ TimelineRenderer::LastJob<Job>::LastJob(Work work)
       }) {}
 
 template <typename Job>
-void TimelineRenderer::LastJob<Job>::set(Job job) {
+void TimelineRenderer::Worker<Job>::set(Job job) {
   const std::scoped_lock lock(mutex_);
   next_ = std::move(job);
   wake_.notify_one();
@@ -52,7 +52,7 @@ void TimelineRenderer::render(const Request& request) {
 void TimelineRenderer::prepare(const TimelineQuery& query, const std::stop_token& stop) {
   try {
     makeIndices(query, {{}, stop});
-  } catch (const Cancelled&) {
+  } catch (const Interrupted&) {
     return;
   }
   QMetaObject::invokeMethod(

@@ -14,15 +14,15 @@
 
 namespace moeblaze::gui {
 
-/// A frame with its panes' pictures.
+/// A frame together with the pictures of its panes.
 struct RenderedFrame {
   TimelineFrame frame;
   std::array<QImage, kPanes> images;
-  uint64_t generation = 0;  ///< of the request
+  uint64_t generation = 0;  ///< that of the request it answers
 };
 
-/// Makes frames on a thread of its own: of those asked for while it works only the last, so that what it makes is
-/// never far behind. Indices that are not there yet are made on another thread meanwhile.
+/// Makes frames on a thread of its own. Of the requests that arrive meanwhile only the last one is served, so that
+/// pictures are never far behind. Missing indices are made on another thread at the same time.
 class TimelineRenderer : public QObject {
   Q_OBJECT
 
@@ -30,13 +30,13 @@ class TimelineRenderer : public QObject {
   explicit TimelineRenderer(QObject* parent = nullptr);
   ~TimelineRenderer() override;
 
-  /// Replaces what was asked for before and has not begun. Returns its generation, by which late frames are told.
+  /// Replaces an earlier request that has not started. Returns its generation, which tells its frame from earlier ones.
   uint64_t request(TimelineQuery query, const TimelineTheme& theme);
 
  Q_SIGNALS:
-  /// On the thread of this object; never one older than one told before.
+  /// Emitted on this object's thread, in the order of the requests.
   void rendered(std::shared_ptr<const moeblaze::gui::RenderedFrame> frame);
-  /// An index was made that a frame went without: ask again.
+  /// An index is ready that a frame had to do without: request the frame again.
   void indicesMade();
 
  private:
@@ -45,26 +45,26 @@ class TimelineRenderer : public QObject {
     TimelineTheme theme;
     uint64_t generation = 0;
   };
-  /// A thread that does the last thing it was told.
+  /// A thread that runs the last job it was given.
   template <typename Job>
-  class LastJob {
+  class Worker {
    public:
     template <typename Work>
-    explicit LastJob(Work work);
+    explicit Worker(Work work);
     void set(Job job);
 
    private:
     std::mutex mutex_;
     std::condition_variable_any wake_;
     std::optional<Job> next_;
-    std::jthread thread_;  ///< last: stops first
+    std::jthread thread_;  ///< declared last, so that it stops before the other members are destroyed
   };
   void render(const Request& request);
   void prepare(const TimelineQuery& query, const std::stop_token& stop);
 
   uint64_t generation_ = 0;
-  LastJob<TimelineQuery> prepare_;
-  LastJob<Request> render_;  ///< uses the one above
+  Worker<TimelineQuery> prepare_;
+  Worker<Request> render_;  ///< declared last, because it uses prepare_
 };
 
 }  // namespace moeblaze::gui

@@ -40,6 +40,11 @@ QColor TimelineTheme::band(const Category& category, size_t place) const {
   return category.isOther ? other() : toned(kRanks[place % kRanks.size()]);
 }
 
+QColor TimelineTheme::band(const MemoryIndex& index, const Allocation& allocation) const {
+  const size_t place = index.categoryOf(allocation);
+  return band(index.categories()[place], place);
+}
+
 QColor TimelineTheme::other() const { return toned(kOther); }
 
 QColor TimelineTheme::named(std::string_view name) const {

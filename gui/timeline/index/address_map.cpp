@@ -8,11 +8,11 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr size_t kLeastBins = 1024, kMostBins = size_t{1} << 17, kAllocationsPerBin = 128;
+constexpr size_t kMinBins = 1024, kMaxBins = size_t{1} << 17, kAllocationsPerBin = 128;
 
 }  // namespace
 
-/// Walks the events once, with the bytes of every row; a bin's fill is their mean over it.
+/// Walks over the events once and keeps the bytes of every row. The fill of a bin is the mean over its time.
 class AddressMap::Filler {
  public:
   Filler(AddressMap& map, const MemoryEvents& events)
@@ -24,7 +24,7 @@ class AddressMap::Filler {
   }
 
   void run(const Progress& progress) {
-    for (size_t point = 0; point < events_.points(); ++point) {
+    for (size_t point = 0; point < events_.pointCount(); ++point) {
       const int64_t timeNs = events_.times()[point];
       while (bin_ + 1 < map_.bins_ && timeNs >= scale_.edge(static_cast<int>(bin_) + 1)) endBin(progress);
       for (size_t at = events_.firstEvent(point); at < events_.firstEvent(point + 1); ++at)
@@ -80,9 +80,9 @@ class AddressMap::Filler {
 AddressMap::AddressMap(std::shared_ptr<const LifetimeIndex> lifetimes, const MemoryEvents& events, TrackId segments,
                        const Progress& progress)
     : lifetimes_(std::move(lifetimes)), space_(lifetimes_->trace(), events.track(), segments) {
-  if (empty() || events.points() == 0) return;
+  if (empty() || events.pointCount() == 0) return;
   fillWindow_ = {events.times().front(), events.times().back() + 1};
-  bins_ = std::clamp(std::bit_ceil(lifetimes_->order().size() / kAllocationsPerBin + 1), kLeastBins, kMostBins);
+  bins_ = std::clamp(std::bit_ceil(lifetimes_->order().size() / kAllocationsPerBin + 1), kMinBins, kMaxBins);
   fill_.resize(kRows * bins_);
   Filler(*this, events).run(progress);
 }

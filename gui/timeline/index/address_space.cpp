@@ -5,8 +5,8 @@
 namespace moeblaze::gui {
 namespace {
 
-constexpr uint64_t kLeastPage = uint64_t{2} << 20;
-constexpr uint64_t kMostPages = uint64_t{1} << 22;
+constexpr uint64_t kMinPage = uint64_t{2} << 20;
+constexpr uint64_t kMaxPages = uint64_t{1} << 22;
 
 struct Extent {
   uint64_t start = ~uint64_t{0}, end = 0;
@@ -18,7 +18,7 @@ void forRanges(const Trace& trace, TrackId track, TrackId segments, OnRange onRa
     const bool ours = allocation.track == track || (segments != TrackId::none && allocation.track == segments);
     if (!ours || allocation.address == 0 || allocation.bytes <= 0) continue;
     const uint64_t bytes = static_cast<uint64_t>(allocation.bytes);
-    const uint64_t room = ~uint64_t{0} - allocation.address;  // a foreign file may say anything
+    const uint64_t room = ~uint64_t{0} - allocation.address;  // a foreign file may hold any numbers
     onRange(allocation.address, allocation.address + std::min(bytes, room));
   }
 }
@@ -32,11 +32,12 @@ AddressSpace::AddressSpace(const Trace& trace, TrackId track, TrackId segments) 
     extent.end = std::max(extent.end, end);
   });
   if (extent.start >= extent.end) return;
-  uint64_t page = kLeastPage;
-  while ((extent.end - extent.start) / page >= kMostPages) page *= 2;
+  uint64_t page = kMinPage;
+  while ((extent.end - extent.start) / page >= kMaxPages) page *= 2;
   extent.start -= extent.start % page;
 
-  // How many ranges begin less how many end, by page: sums above zero are used.
+  // For each page, the ranges that begin there minus those that end before it. A page is used where the running sum is
+  // positive.
   std::vector<int32_t> changes((extent.end - 1 - extent.start) / page + 2);
   forRanges(trace, track, segments, [&](uint64_t start, uint64_t end) {
     ++changes[(start - extent.start) / page];

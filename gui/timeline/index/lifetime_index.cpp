@@ -87,7 +87,8 @@ size_t LifetimeIndex::count(const TimeWindow& window) const {
   return end == 0 ? 0 : countNode(levels_.size() - 1, 0, end, window.startNs);
 }
 
-/// Of a node, those before place `end` that live after `startNs`: whole nodes at once where they can be.
+/// Counts the allocations of a node that are made before place `end` and live after `startNs`. Nodes that lie wholly
+/// inside count as a whole.
 size_t LifetimeIndex::countNode(size_t level, size_t node, size_t end, int64_t startNs) const {
   const size_t first = firstPlace(level, node), last = std::min(order_.size(), firstPlace(level, node + 1));
   if (levels_[level][node].maxFreeNs <= startNs || first >= end) return 0;
@@ -102,7 +103,8 @@ size_t LifetimeIndex::countNode(size_t level, size_t node, size_t end, int64_t s
   return count;
 }
 
-/// Best first: nodes by the most that one of theirs can have, until that is less than the least of those found.
+/// Best-first search: visits the nodes in order of the largest area that one of their allocations can have, and stops
+/// when that is less than the smallest area found so far.
 class LifetimeIndex::Largest {
  public:
   Largest(const LifetimeIndex& index, const TimeWindow& window, size_t count)
@@ -164,7 +166,7 @@ class LifetimeIndex::Largest {
   TimeWindow window_;
   size_t count_, end_;
   std::priority_queue<Candidate> nodes_;
-  std::priority_queue<Found> found_;  ///< the least on top
+  std::priority_queue<Found> found_;  ///< the smallest on top
 };
 
 std::vector<uint32_t> LifetimeIndex::largest(const TimeWindow& window, size_t count) const {

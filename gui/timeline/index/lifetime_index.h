@@ -12,27 +12,28 @@
 
 namespace moeblaze::gui {
 
-/// One track's allocations in the order they were made, found by when they lived; those that ended when they began are
-/// left out. Immutable and safe to share between threads.
+/// The allocations of a track in the order they were made, searchable by lifetime. Allocations that are freed at the
+/// instant they are made are left out. Immutable, and safe to share between threads.
 class LifetimeIndex {
  public:
   LifetimeIndex(std::shared_ptr<const Trace> trace, TrackId track, const Progress& progress = {});
 
   const Trace& trace() const { return *trace_; }
-  /// Indices into Trace::allocations by allocNs.
+  /// Indices into Trace::allocations in the order of allocNs.
   std::span<const uint32_t> order() const { return order_; }
 
-  /// Calls `onAllocation(index)` for every allocation alive at some instant of `window`, in the order they were made.
+  /// Calls `onAllocation(index)` for every allocation that is alive at some instant of `window`, in the order they were
+  /// made.
   void visit(const TimeWindow& window, const std::function<void(uint32_t)>& onAllocation) const;
-  /// How many those are.
+  /// The number of allocations that visit() would find.
   size_t count(const TimeWindow& window) const;
-  /// At most `count` of them: those with the most bytes × time alive within the window, in the order they were made.
+  /// At most `count` of them, those with the most bytes × time alive within the window, in the order they were made.
   std::vector<uint32_t> largest(const TimeWindow& window, size_t count) const;
 
   /// What a picture of a window shows.
   struct InWindow {
     std::vector<uint32_t> largest;
-    size_t alive = 0;  ///< with those that are not among them
+    size_t alive = 0;  ///< all that are alive in the window, those in `largest` included
   };
   InWindow inWindow(const TimeWindow& window, size_t most) const { return {largest(window, most), count(window)}; }
 
@@ -47,7 +48,7 @@ class LifetimeIndex {
   template <typename OnPlace>
   void walk(size_t level, size_t node, size_t end, int64_t startNs, OnPlace& onPlace) const;
   size_t countNode(size_t level, size_t node, size_t end, int64_t startNs) const;
-  /// Place in the order of the first allocation under a node.
+  /// The place in order_ of the first allocation under a node.
   static size_t firstPlace(size_t level, size_t node) {
     for (; level > 0; --level) node *= kFanOut;
     return node * kBucket;
@@ -58,7 +59,8 @@ class LifetimeIndex {
 
   std::shared_ptr<const Trace> trace_;
   std::vector<uint32_t> order_;
-  std::vector<std::vector<Node>> levels_;  ///< the first has a node for 64 allocations, each next one a quarter of them
+  /// A node of the first level covers 64 allocations, and one of each further level four nodes of the one before
+  std::vector<std::vector<Node>> levels_;
 };
 
 }  // namespace moeblaze::gui

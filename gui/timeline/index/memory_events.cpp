@@ -58,7 +58,7 @@ void MemoryEvents::merge(std::span<const Timed> allocs, std::span<const Timed> f
       progress.report(static_cast<double>(refs_.size()) / static_cast<double>(events));
   }
   firstEvents_.push_back(static_cast<uint32_t>(refs_.size()));
-  if (times_.size() < events / 2) {  // several events an instant: give back what they did not need
+  if (times_.size() < events / 2) {  // frees memory that was reserved for one instant per event
     times_.shrink_to_fit();
     bytes_.shrink_to_fit();
     firstEvents_.shrink_to_fit();
@@ -67,10 +67,11 @@ void MemoryEvents::merge(std::span<const Timed> allocs, std::span<const Timed> f
   if (peak != bytes_.end()) peak_ = {times_[static_cast<size_t>(peak - bytes_.begin())], *peak};
 }
 
-// Spacing grows with what is alive, so all checkpoints together hold no more ids than there are events.
+// Checkpoints are further apart the more allocations are alive. All of them together hold no more ids than there are
+// events.
 void MemoryEvents::addCheckpoints(const Progress& progress) {
   size_t live = 0, since = 0;
-  for (size_t point = 0; point < points(); ++point) {
+  for (size_t point = 0; point < pointCount(); ++point) {
     for (size_t at = firstEvent(point); at < firstEvent(point + 1); ++at) live += event(at).isFree ? size_t(-1) : 1;
     since += firstEvent(point + 1) - firstEvent(point);
     if (since < std::max(kCheckpointEvents, live)) continue;
@@ -83,7 +84,7 @@ void MemoryEvents::addCheckpoints(const Progress& progress) {
   }
 }
 
-/// What lives at `timeNs`, of what lived at `from` and was allocated up to `toPoint`.
+/// Appends the allocations that are alive at `timeNs`: those of checkpoint `from`, and those made up to `toPoint`.
 void MemoryEvents::addLive(const Checkpoint* from, size_t toPoint, int64_t timeNs, std::vector<uint32_t>& live) const {
   const std::vector<Allocation>& all = trace_->allocations;
   if (from)

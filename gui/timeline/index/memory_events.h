@@ -12,11 +12,11 @@
 
 namespace moeblaze::gui {
 
-/// Everything that changed one track's memory, sorted: the points of its MemoryCurve and the events behind each.
-/// Immutable and safe to share between threads.
+/// All changes of one track's memory in the order of time: the points of its MemoryCurve, and the events at each point.
+/// Immutable, and safe to share between threads.
 class MemoryEvents {
  public:
-  /// An allocation or its end.
+  /// An allocation, or the end of one.
   struct Event {
     uint32_t allocation = 0;  ///< index into Trace::allocations
     bool isFree = false;
@@ -26,27 +26,32 @@ class MemoryEvents {
 
   const Trace& trace() const { return *trace_; }
   TrackId track() const { return track_; }
+  /// The number of events.
   size_t size() const { return refs_.size(); }
 
-  /// Instants at which something changed, ascending; and the bytes from each to the next.
+  /// times() are the instants at which the memory changed, in ascending order; bytes() is the memory from each to the
+  /// next.
   std::span<const int64_t> times() const { return times_; }
   std::span<const int64_t> bytes() const { return bytes_; }
-  size_t points() const { return times_.size(); }
-  /// Events of the points before this one: [firstEvent(p), firstEvent(p + 1)) happened at point p, frees first.
+  /// The number of points, which is that of different instants.
+  size_t pointCount() const { return times_.size(); }
+  /// Index of the first event of a point. The events [firstEvent(p), firstEvent(p + 1)) happened at point p, frees
+  /// first.
   size_t firstEvent(size_t point) const { return firstEvents_[point]; }
   Event event(size_t at) const { return {refs_[at] >> 1, (refs_[at] & 1) != 0}; }
 
-  /// The first instant of the most bytes; zero for an empty track. As MemoryCurve::peak().
+  /// The first instant of the most bytes, as MemoryCurve::peak(); zeros for an empty track.
   MemoryCurve::Point peak() const { return peak_; }
+  /// The bytes alive at `timeNs`.
   int64_t bytesAt(int64_t timeNs) const;
-  /// Indices into Trace::allocations of what is alive at `timeNs`, largest first. As MemoryCurve::liveAt().
+  /// The allocations alive at `timeNs`, largest first, as MemoryCurve::liveAt(): indices into Trace::allocations.
   std::vector<size_t> liveAt(int64_t timeNs) const;
-  /// The nearest instant after or before at which something changed.
+  /// The next or the previous instant at which the memory changed.
   std::optional<int64_t> nextEvent(int64_t timeNs) const;
   std::optional<int64_t> previousEvent(int64_t timeNs) const;
 
  private:
-  /// What is alive after a point, so that nobody has to replay everything.
+  /// The allocations alive after a point. liveAt() starts from the nearest checkpoint instead of the beginning.
   struct Checkpoint {
     size_t point = 0;
     std::vector<uint32_t> live;
@@ -58,7 +63,7 @@ class MemoryEvents {
   std::shared_ptr<const Trace> trace_;
   TrackId track_;
   std::vector<int64_t> times_, bytes_;
-  std::vector<uint32_t> firstEvents_;  ///< one more than points
+  std::vector<uint32_t> firstEvents_;  ///< one more than there are points
   std::vector<uint32_t> refs_;         ///< allocation << 1 | isFree
   std::vector<Checkpoint> checkpoints_;
   MemoryCurve::Point peak_;

@@ -6,7 +6,8 @@
 namespace moeblaze::gui {
 namespace {
 
-/// The first of times[from, ...) that is not before `timeNs`, found in steps that double: columns follow one another.
+/// The first of times[from, ...) that is at or after `timeNs`. The search starts with small steps and doubles them,
+/// because the next column is usually near.
 size_t gallop(std::span<const int64_t> times, size_t from, int64_t timeNs) {
   size_t step = 1, low = from, high = from;
   while (high < times.size() && times[high] < timeNs) {
@@ -22,7 +23,7 @@ size_t gallop(std::span<const int64_t> times, size_t from, int64_t timeNs) {
 }  // namespace
 
 void MemoryIndex::Node::add(const Node& other) {
-  if (other.maxBytes > maxBytes) {  // the earlier one wins a tie
+  if (other.maxBytes > maxBytes) {  // of equal maxima the earlier one stays
     maxBytes = other.maxBytes;
     maxPoint = other.maxPoint;
   }
@@ -44,7 +45,7 @@ void MemoryIndex::addEvents(size_t point, CategoryBytes& bytes) const {
 }
 
 void MemoryIndex::build(const Progress& progress) {
-  const size_t points = events_->points();
+  const size_t points = events_->pointCount();
   const std::span<const int64_t> bytes = events_->bytes();
   CategoryBytes now{};
   levels_.emplace_back();
@@ -79,8 +80,8 @@ size_t MemoryIndex::bucketOf(size_t point) const {
   return static_cast<size_t>(std::ranges::upper_bound(buckets_, point, {}, &Bucket::firstPoint) - buckets_.begin()) - 1;
 }
 
-/// Least and most of points [first, last), which are some.
-MemoryIndex::Node MemoryIndex::points(size_t first, size_t last) const {
+/// The minimum and maximum over the points [first, last). Requires first < last.
+MemoryIndex::Node MemoryIndex::nodeOfPoints(size_t first, size_t last) const {
   const std::span<const int64_t> bytes = events_->bytes();
   Node node{bytes[first], bytes[first], static_cast<uint32_t>(first)};
   for (size_t point = first + 1; point < last; ++point)
@@ -88,8 +89,9 @@ MemoryIndex::Node MemoryIndex::points(size_t first, size_t last) const {
   return node;
 }
 
-/// The same of whole buckets: nodes as high as possible, from left to right.
-MemoryIndex::Node MemoryIndex::buckets(size_t first, size_t last) const {
+/// The minimum and maximum over the buckets [first, last), taken from nodes as high in the pyramid as possible.
+/// Requires first < last.
+MemoryIndex::Node MemoryIndex::nodeOfBuckets(size_t first, size_t last) const {
   Node node = levels_[0][first];
   for (size_t at = first + 1; at < last;) {
     size_t level = 0, width = 1;
@@ -103,18 +105,19 @@ MemoryIndex::Node MemoryIndex::buckets(size_t first, size_t last) const {
   return node;
 }
 
-MemoryIndex::Node MemoryIndex::range(size_t first, size_t last) const {
+MemoryIndex::Node MemoryIndex::nodeOfRange(size_t first, size_t last) const {
   const size_t firstBucket = bucketOf(first), lastBucket = bucketOf(last - 1);
-  if (firstBucket == lastBucket) return points(first, last);
+  if (firstBucket == lastBucket) return nodeOfPoints(first, last);
   const bool startsBucket = buckets_[firstBucket].firstPoint == first;
-  Node node =
-      startsBucket ? buckets(firstBucket, firstBucket + 1) : points(first, buckets_[firstBucket + 1].firstPoint);
-  if (firstBucket + 1 < lastBucket) node.add(buckets(firstBucket + 1, lastBucket));
-  node.add(points(buckets_[lastBucket].firstPoint, last));
+  Node node = startsBucket ? nodeOfBuckets(firstBucket, firstBucket + 1)
+                           : nodeOfPoints(first, buckets_[firstBucket + 1].firstPoint);
+  if (firstBucket + 1 < lastBucket) node.add(nodeOfBuckets(firstBucket + 1, lastBucket));
+  node.add(nodeOfPoints(buckets_[lastBucket].firstPoint, last));
   return node;
 }
 
-/// Bytes by category after points asked for in ascending order: each bucket is replayed once at most.
+/// Bytes by category after a point. Points must be asked for in ascending order, so that each bucket is replayed at
+/// most once.
 class MemoryIndex::Cursor {
  public:
   explicit Cursor(const MemoryIndex& index) : index_(index) {}
@@ -133,7 +136,7 @@ class MemoryIndex::Cursor {
 
  private:
   const MemoryIndex& index_;
-  size_t next_ = 0;  ///< point whose events come next
+  size_t next_ = 0;  ///< the point whose events come next
   CategoryBytes bytes_{};
 };
 
@@ -151,10 +154,10 @@ std::vector<MemoryColumn> MemoryIndex::columns(const TimeScale& scale) const {
     const int64_t entering = first == 0 ? 0 : bytes[first - 1];
     column.enteringBytes = column.minBytes = column.maxBytes = entering;
     column.maxNs = startNs < endNs ? startNs : startNs - 1;
-    size_t maxPoint = first;  // one more, so that 0 means before the first
+    size_t maxPoint = first;  // one more than the point of the maximum; 0 means before the first point
     const bool entered = first == last || times[first] > startNs;
     if (first < last) {
-      const Node node = range(first, last);
+      const Node node = nodeOfRange(first, last);
       column.minBytes = entered ? std::min(entering, node.minBytes) : node.minBytes;
       if (!entered || node.maxBytes > entering) {
         column.maxBytes = node.maxBytes;

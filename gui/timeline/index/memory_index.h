@@ -14,8 +14,8 @@ namespace moeblaze::gui {
 
 using CategoryBytes = std::array<int64_t, kMaxCategories>;
 
-/// What a track's memory did during one pixel column; of a column without an instant, what it held just before. Bytes
-/// by category are those at the instant of the maximum, so they sum to it exactly.
+/// What the memory of a track did during one pixel column. A column that is too narrow to hold an instant has the value
+/// just before it. Bytes by category are those at the instant of the maximum, so that they add up to it.
 struct MemoryColumn {
   int64_t enteringBytes = 0;  ///< just before the column
   int64_t minBytes = 0, maxBytes = 0;
@@ -23,20 +23,21 @@ struct MemoryColumn {
   CategoryBytes atMax{};
 };
 
-/// A memory curve split into bands, at every zoom: a pyramid over the points that keeps, for every node, the least and
-/// the most bytes and the point of the most. Immutable and safe to share between threads.
+/// The memory curve of a track in bands, for drawing at any zoom. A pyramid of nodes over the points keeps the minimum,
+/// the maximum and the point of the maximum. Immutable, and safe to share between threads.
 class MemoryIndex {
  public:
   MemoryIndex(std::shared_ptr<const MemoryEvents> events, Categorizer categorizer, const Progress& progress = {});
 
   const MemoryEvents& events() const { return *events_; }
   std::span<const Category> categories() const { return categorizer_.categories(); }
+  /// The band of an allocation, as an index into categories().
   size_t categoryOf(const Allocation& allocation) const { return categorizer_(allocation); }
   MemoryCurve::Point peak() const { return events_->peak(); }
 
-  /// One column a pixel of `scale`.
+  /// One column for each pixel of `scale`.
   std::vector<MemoryColumn> columns(const TimeScale& scale) const;
-  /// Bytes by category from `timeNs` to the next event.
+  /// Bytes by category from the last event at or before `timeNs` to the next one.
   CategoryBytes categoriesAt(int64_t timeNs) const;
 
  private:
@@ -47,10 +48,10 @@ class MemoryIndex {
     uint32_t maxPoint = 0;
     void add(const Node& other);
   };
-  /// Neighbouring points: 64 of them, or fewer where they have many events, so that replaying one is quick.
+  /// A run of 64 neighbouring points, or of fewer if they have many events, so that replaying it is quick.
   struct Bucket {
     uint32_t firstPoint = 0;
-    CategoryBytes before{};  ///< of its first point
+    CategoryBytes before{};  ///< just before its first point
     CategoryBytes atMax{};
   };
   class Cursor;
@@ -58,14 +59,15 @@ class MemoryIndex {
   void build(const Progress& progress);
   void addEvents(size_t point, CategoryBytes& bytes) const;
   size_t bucketOf(size_t point) const;
-  Node range(size_t first, size_t last) const;
-  Node points(size_t first, size_t last) const;
-  Node buckets(size_t first, size_t last) const;
+  Node nodeOfRange(size_t first, size_t last) const;
+  Node nodeOfPoints(size_t first, size_t last) const;
+  Node nodeOfBuckets(size_t first, size_t last) const;
 
   std::shared_ptr<const MemoryEvents> events_;
   Categorizer categorizer_;
   std::vector<Bucket> buckets_;
-  std::vector<std::vector<Node>> levels_;  ///< the first has a node a bucket, each next one a quarter of them
+  /// The first level has a node for each bucket, and each further level one for four nodes of the one before
+  std::vector<std::vector<Node>> levels_;
 };
 
 }  // namespace moeblaze::gui

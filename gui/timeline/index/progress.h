@@ -1,31 +1,27 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 #include <stop_token>
+
+#include "core/base/interrupt.h"
 
 namespace moeblaze::gui {
 
-/// Thrown out of long work that was asked to stop.
-class Cancelled : public std::runtime_error {
- public:
-  Cancelled() : std::runtime_error("cancelled") {}
-};
-
-/// How far long work is, and whether anybody still wants it.
+/// Reports how far long work is, and stops it on request.
 struct Progress {
-  std::function<void(double)> onFraction;  ///< 0 to 1, on the thread that works; may be empty
+  std::function<void(double)> onFraction;  ///< called with 0 to 1 on the working thread; may be empty
   std::stop_token stop;
 
-  /// Tells how far it is; throws Cancelled once a stop was requested.
+  /// Reports a fraction of the work done. Throws Interrupted once a stop was requested.
   void report(double fraction) const {
     check();
     if (onFraction) onFraction(fraction);
   }
+  /// Throws Interrupted once a stop was requested.
   void check() const {
-    if (stop.stop_requested()) throw Cancelled();
+    if (stop.stop_requested()) throw Interrupted();
   }
-  /// For a part of the work that goes from `from` to `to`.
+  /// The progress of a part of the work, which goes from `from` to `to` of the whole.
   Progress part(double from, double to) const {
     if (!onFraction) return {{}, stop};
     return {[report = onFraction, from, to](double fraction) { report(from + fraction * (to - from)); }, stop};

@@ -11,7 +11,7 @@ SpanLanes::SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Pr
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].track == track) order.push_back(static_cast<uint32_t>(i));
   progress.report(0.2);
-  const auto isBefore = [&](uint32_t a, uint32_t b) {  // what encloses another comes first
+  const auto isBefore = [&](uint32_t a, uint32_t b) {  // an enclosing span comes first
     return all[a].startNs != all[b].startNs ? all[a].startNs < all[b].startNs : all[a].durationNs > all[b].durationNs;
   };
   if (!std::ranges::is_sorted(order, isBefore)) std::ranges::stable_sort(order, isBefore);
@@ -19,13 +19,13 @@ SpanLanes::SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Pr
   for (uint32_t i : order) {
     const auto row =
         std::ranges::find_if(rows_, [&](const Row& candidate) { return candidate.ends.back() <= all[i].startNs; });
-    if (row == rows_.end() && rows() == kMaxRows) {
+    if (row == rows_.end() && rows() == kMaxLaneRows) {
       ++hidden_;
       continue;
     }
     Row& to = row == rows_.end() ? rows_.emplace_back() : *row;
     to.starts.push_back(all[i].startNs);
-    to.ends.push_back(all[i].startNs + std::max<int64_t>(1, all[i].durationNs));  // an instant can be seen too
+    to.ends.push_back(all[i].startNs + std::max<int64_t>(1, all[i].durationNs));  // makes a span of no duration visible
     to.spans.push_back(i);
   }
   size_ = order.size();
@@ -55,8 +55,8 @@ void SpanLanes::addLongest(Row& row) {
   row.longest.push_back(std::move(level));
 }
 
-/// Position of the longest of [first, last), which are some: single spans up to a bucket, then nodes as high as
-/// possible.
+/// The position of the longest of the spans [first, last): takes single spans up to the next bucket, then nodes as high
+/// in the pyramid as possible. Requires first < last.
 size_t SpanLanes::longest(const Row& row, size_t first, size_t last) {
   size_t best = first;
   const auto consider = [&](size_t at) {
@@ -86,7 +86,7 @@ std::vector<SpanBox> SpanLanes::boxes(const TimeScale& scale) const {
 
 void SpanLanes::addBoxes(const TimeScale& scale, int rowNumber, std::vector<SpanBox>& boxes) const {
   const Row& row = rows_[static_cast<size_t>(rowNumber)];
-  const auto firstAfter = [&](size_t from, int64_t endNs) {  // the first that starts at or after
+  const auto firstAfter = [&](size_t from, int64_t endNs) {  // the first span that starts at or after endNs
     return static_cast<size_t>(
         std::lower_bound(row.starts.begin() + static_cast<ptrdiff_t>(from), row.starts.end(), endNs) -
         row.starts.begin());
@@ -100,7 +100,7 @@ void SpanLanes::addBoxes(const TimeScale& scale, int rowNumber, std::vector<Span
       ++at;
       continue;
     }
-    // Everything that starts within the same pixel; a wide one among them is drawn by itself.
+    // Spans that start within the same pixel form one box. If the last of them is wide, it gets a box of its own.
     const int column = static_cast<int>(std::floor(left));
     size_t last = std::max(at + 1, firstAfter(at, scale.edge(column + 1)));
     if (last > at + 1 && scale.xOf(row.ends[last - 1]) - scale.xOf(row.starts[last - 1]) >= 1) --last;

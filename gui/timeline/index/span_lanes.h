@@ -12,39 +12,41 @@
 
 namespace moeblaze::gui {
 
-/// A span in pixels, or a run of them that are narrower than a pixel together.
+/// The place of a span in pixels, or of a run of spans each narrower than a pixel.
 struct SpanBox {
-  uint32_t span = 0;   ///< index into Trace::spans; of a run, the longest
-  uint32_t count = 1;  ///< spans in it
-  int row = 0;         ///< depth
+  uint32_t span = 0;   ///< index into Trace::spans; for a run, that of its longest span
+  uint32_t count = 1;  ///< number of spans in the run
+  int row = 0;         ///< the nesting depth
   float left = 0, right = 0;
 };
 
-/// Spans of one track, nested: each in the first row that is free when it starts. Immutable and safe to share between
-/// threads.
+/// The spans of one track in rows by nesting: a span goes to the first row that is free when it starts. Immutable, and
+/// safe to share between threads.
 class SpanLanes {
  public:
-  /// Rows beyond kMaxRows are left out; hidden() says how many spans that are.
-  static constexpr int kMaxRows = 32;
+  /// The maximum number of rows; hidden() is the number of spans that would need more.
+  static constexpr int kMaxLaneRows = 32;
 
   SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Progress& progress = {});
 
   int rows() const { return static_cast<int>(rows_.size()); }
+  /// The number of spans of the track, and how many of them are hidden because they nest too deep.
   size_t size() const { return size_; }
   size_t hidden() const { return hidden_; }
-  /// What to draw, row by row from left to right.
+  /// What to draw in a window, row by row from left to right.
   std::vector<SpanBox> boxes(const TimeScale& scale) const;
-  /// Index into Trace::spans of what a row has at an instant.
+  /// The span of a row at an instant, as an index into Trace::spans; nothing if there is none.
   std::optional<uint32_t> at(int row, int64_t timeNs) const;
 
  private:
   static constexpr size_t kBucket = 64, kFanOut = 4;
 
-  /// Spans that do not overlap, by time.
+  /// Spans that do not overlap, in the order of time.
   struct Row {
     std::vector<int64_t> starts, ends;
     std::vector<uint32_t> spans;
-    std::vector<std::vector<uint32_t>> longest;  ///< pyramid: position of the longest of 64, of 256, ...
+    /// A pyramid: the position of the longest of every 64 spans, of every 256, and so on.
+    std::vector<std::vector<uint32_t>> longest;
   };
   void addBoxes(const TimeScale& scale, int row, std::vector<SpanBox>& boxes) const;
   static void addLongest(Row& row);

@@ -38,6 +38,17 @@ bool isPlanned(const Trace& trace, TrackId track) {
   return track != TrackId::none && trace.tracks[index(track)].kind == TrackKind::planned;
 }
 
+std::vector<StringId> stepNames(const Trace& trace) {
+  std::vector<StringId> names;
+  for (const bool planned : {true, false})
+    for (const Span& span : trace.spans) {
+      if (span.step == StepId::none || isPlanned(trace, span.track) != planned) continue;
+      if (index(span.step) >= names.size()) names.resize(index(span.step) + 1);
+      if (names[index(span.step)] == StringId::empty) names[index(span.step)] = span.name;
+    }
+  return names;
+}
+
 void sortBySpanContent(const Trace& trace, std::vector<TrackId>& tracks) {
   std::ranges::stable_sort(tracks, {}, [&](TrackId track) { return spanContent(trace.tracks[index(track)]); });
 }

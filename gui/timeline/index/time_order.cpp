@@ -10,7 +10,7 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 
-/// One pass: by `shift`'s digit of the time above `startNs`.
+/// One pass of the radix sort: sorts by the digit of (time - startNs) that begins at bit `shift`.
 void sortDigit(const std::vector<Timed>& from, std::vector<Timed>& to, int64_t startNs, int shift) {
   const auto digit = [&](const Timed& item) {
     return (static_cast<uint64_t>(item.timeNs) - static_cast<uint64_t>(startNs)) >> shift & (kDigits - 1);

@@ -7,13 +7,13 @@
 
 namespace moeblaze::gui {
 
-/// Something that happened, by its index.
+/// The time of something, and its index.
 struct Timed {
   int64_t timeNs = 0;
   uint32_t index = 0;
 };
 
-/// Sorts by time, stably: at once where they are in order, else by radix.
+/// Sorts stably by time. Does nothing if the items are in order; uses a radix sort for many of them.
 void sortByTime(std::vector<Timed>& items, const Progress& progress = {});
 
 }  // namespace moeblaze::gui

@@ -17,7 +17,7 @@ struct Unit {
 };
 constexpr std::array<Unit, 4> kUnits{{{1, "ns"}, {1'000, "µs"}, {1'000'000, "ms"}, {1'000'000'000, "s"}}};
 
-/// The largest unit that a time reaches.
+/// The largest unit that is not above a time.
 Unit unitOf(int64_t ns) {
   Unit unit = kUnits[0];
   for (const Unit& larger : kUnits)
@@ -27,14 +27,14 @@ Unit unitOf(int64_t ns) {
 
 int64_t floorDiv(Wide a, Wide b) { return static_cast<int64_t>(a / b - (a % b != 0 && (a < 0) != (b < 0))); }
 
-/// Decimals that tell numbers of `unit` apart that differ by `ns`.
+/// The decimals that numbers written in `unit` need to differ by `ns`.
 int decimalsFor(int64_t ns, int64_t unit) {
   int decimals = 0;
   for (; unit > ns && unit > 1; unit /= 10) ++decimals;
   return decimals;
 }
 
-/// The smallest of 1, 2, 5, 10, 20, ... that is not below `ns`.
+/// The smallest of 1, 2, 5, 10, 20, ... that is at least `ns`.
 int64_t roundStep(double ns) {
   int64_t power = 1;
   for (; power < int64_t{1} << 58; power *= 10)
@@ -50,7 +50,7 @@ std::string inUnit(int64_t ns, const Unit& unit, int decimals) {
 }  // namespace
 
 double TimeScale::xOf(int64_t timeNs) const {
-  // The difference is exact, and as a double off by less than a pixel can show.
+  // The difference is exact as an integer. Rounding it to a double moves it by less than a visible fraction of a pixel.
   return static_cast<double>(static_cast<Wide>(timeNs) - window_.startNs) * width_ /
          static_cast<double>(window_.spanNs());
 }

@@ -1,32 +1,24 @@
 #include <QFontMetricsF>
 #include <QImage>
-#include <QLocale>
 #include <QPaintEngine>
 #include <cmath>
 
-#include "gui/timeline/paint/timeline_canvas.h"
+#include "gui/timeline/paint/canvas_painter.h"
 
 namespace moeblaze::gui {
 namespace {
 
 constexpr int kTicksApart = 110, kByteTicksApart = 44, kSwatch = 10;
 
-double crisp(double x) { return std::floor(x) + 0.5; }
-
 QString trackName(const Document& document, TrackId track) {
   const Track& shown = document.trace().tracks[index(track)];
   return QString("%1 (%2)").arg(QString::fromStdString(shown.name), QString::fromLatin1(name(shown.kind).data()));
 }
 
-class AxisPainter {
+class AxisPainter : CanvasPainter {
  public:
   AxisPainter(QPainter& painter, const TimelineCanvas& canvas, const PaneSizes& sizes)
-      : painter_(painter),
-        canvas_(canvas),
-        layout_(canvas.layout),
-        theme_(canvas.theme),
-        sizes_(sizes),
-        small_(canvas.font) {
+      : CanvasPainter(painter, canvas), sizes_(sizes), small_(canvas.font) {
     painter_.setFont(canvas_.font);
     small_.setPointSizeF(small_.pointSizeF() * 0.94);
   }
@@ -65,8 +57,9 @@ class AxisPainter {
     }
   }
 
-  /// A line of the grid's colour: Qt blends lines pixel by pixel, on several threads that wait for one another, which
-  /// takes longer than everything else in a frame; images it blends at once. Null where there are no pixels.
+  /// An image of one grid line, or a null image when the painter does not paint pixels. Qt draws a translucent line on
+  /// several threads that wait for one another, which takes longer than the rest of a frame; an image it blends at
+  /// once.
   QImage gridStrip(const QSize& size) const {
     if (painter_.paintEngine()->type() != QPaintEngine::Raster) return {};
     QImage strip(size, QImage::Format_ARGB32_Premultiplied);
@@ -120,7 +113,7 @@ class AxisPainter {
     painter_.setFont(canvas_.font);
   }
 
-  /// The font, smaller where that makes room for all of a text.
+  /// The canvas's font, made smaller if that makes the whole text fit.
   QFont fitting(const QString& text, double width) const {
     QFont font = canvas_.font;
     for (const double share : {0.94, 0.88, 0.82}) {
@@ -130,7 +123,7 @@ class AxisPainter {
     return font;
   }
 
-  /// A value of a vertical axis, kept within the body.
+  /// Writes a value of a vertical axis beside `y`, kept within the body.
   void label(const QRect& body, double y, const QString& text) {
     painter_.setFont(small_);
     const double height = QFontMetricsF(painter_.font()).height();
@@ -253,34 +246,11 @@ class AxisPainter {
     painter_.drawLine(QPointF(axis.left(), axis.bottom() + 0.5), QPointF(axis.right(), axis.bottom() + 0.5));
   }
 
-  QPainter& painter_;
-  const TimelineCanvas& canvas_;
-  const TimelineLayout& layout_;
-  const TimelineTheme& theme_;
   const PaneSizes& sizes_;
   QFont small_;
 };
 
 }  // namespace
-
-double TimelineCanvas::xOfFrame(double deviceX) const {
-  const TimeScale now = scale();
-  const double start = static_cast<double>(frame->scale.window().startNs - view.window.startNs);
-  return layout.left() + (start + deviceX * frame->scale.nsPerPixel()) / now.nsPerPixel();
-}
-
-double TimelineCanvas::toFrame(double x) const {
-  const double start = static_cast<double>(frame->scale.window().startNs - view.window.startNs);
-  return ((x - layout.left()) * scale().nsPerPixel() - start) / frame->scale.nsPerPixel();
-}
-
-QString counted(size_t count) { return QLocale(QLocale::English).toString(static_cast<qulonglong>(count)); }
-
-void paintText(QPainter& painter, const QRectF& box, Qt::Alignment alignment, const QString& text) {
-  if (box.width() < 4) return;
-  painter.drawText(box, static_cast<int>(alignment) | Qt::TextSingleLine,
-                   QFontMetricsF(painter.font()).elidedText(text, Qt::ElideRight, box.width()));
-}
 
 void paintAxes(QPainter& painter, const TimelineCanvas& canvas, const PaneSizes& sizes) {
   AxisPainter(painter, canvas, sizes).paint();

@@ -1,19 +1,16 @@
 #include <string_view>
 
-#include "gui/timeline/paint/timeline_canvas.h"
+#include "gui/timeline/paint/canvas_painter.h"
 
 namespace moeblaze::gui {
 namespace {
 
-constexpr double kLeastWidth = 40, kLeastHeight = 13;
-constexpr size_t kMostLabels = 300;
+constexpr double kMinWidth = 40, kMinHeight = 13;
+constexpr size_t kMaxLabels = 300;
 
-/// Black or white, whichever can be read on it.
-QColor onColor(const QColor& color) { return qGray(color.rgb()) > 140 ? QColor(0x18, 0x1c, 0x22) : QColor(Qt::white); }
-
-class LabelPainter {
+class LabelPainter : CanvasPainter {
  public:
-  LabelPainter(QPainter& painter, const TimelineCanvas& canvas) : painter_(painter), canvas_(canvas) {
+  LabelPainter(QPainter& painter, const TimelineCanvas& canvas) : CanvasPainter(painter, canvas) {
     QFont small = canvas.font;
     small.setPointSizeF(small.pointSizeF() * 0.9);
     painter_.setFont(small);
@@ -36,29 +33,24 @@ class LabelPainter {
     for (const StackPolygon& polygon : frame.stack.polygons) {
       const Allocation& allocation = canvas_.document.trace().allocations[polygon.allocation];
       const double height = scale.heightOf(static_cast<double>(allocation.bytes));
-      if (height < kLeastHeight || labels == kMostLabels) continue;
+      if (height < kMinHeight || labels == kMaxLabels) continue;
       size_t widest = 0;
-      const auto end = [&](size_t i) {
-        return i + 1 < polygon.steps.size() ? polygon.steps[i + 1].column : polygon.endColumn;
-      };
+      const auto width = [&](size_t i) { return polygon.endOfStep(i) - polygon.steps[i].column; };
       for (size_t i = 1; i < polygon.steps.size(); ++i)
-        if (end(i) - polygon.steps[i].column > end(widest) - polygon.steps[widest].column) widest = i;
-      const double left = canvas_.xOfFrame(polygon.steps[widest].column), right = canvas_.xOfFrame(end(widest));
-      const double top =
-          body.top() + scale.yOf(static_cast<double>(polygon.steps[widest].bottomBytes + allocation.bytes));
+        if (width(i) > width(widest)) widest = i;
+      const double left = canvas_.xOfFrame(polygon.steps[widest].column);
+      const double right = canvas_.xOfFrame(polygon.endOfStep(widest));
+      const double top = yOf(body, polygon.steps[widest].bottomBytes + allocation.bytes);
       labels += label(body, {left, top, right - left, height}, allocationText(allocation), colorOf(allocation));
     }
   }
 
   void paintAddresses(const QRect& body) {
     size_t labels = 0;
-    const double ratio = canvas_.pixelRatio();
     for (const AddressBox& box : canvas_.frame->boxes) {
-      if (box.bottom - box.top < kLeastHeight * ratio || labels == kMostLabels) continue;
+      if (box.bottom - box.top < kMinHeight * canvas_.pixelRatio() || labels == kMaxLabels) continue;
       const Allocation& allocation = canvas_.document.trace().allocations[box.allocation];
-      const double left = canvas_.xOfFrame(box.left), right = canvas_.xOfFrame(box.right);
-      labels += label(body, {left, body.top() + box.top / ratio, right - left, (box.bottom - box.top) / ratio},
-                      allocationText(allocation), colorOf(allocation));
+      labels += label(body, rectOf(body, box), allocationText(allocation), colorOf(allocation));
     }
   }
 
@@ -66,27 +58,22 @@ class LabelPainter {
     const Trace& trace = canvas_.document.trace();
     for (const TimelineFrame::Lane& lane : canvas_.frame->lanes)
       for (const SpanBox& box : lane.boxes) {
-        if (box.count > 1 || box.right - box.left < kLeastWidth / 2) continue;
+        if (box.count > 1 || box.right - box.left < kMinWidth / 2) continue;
         const double left = canvas_.xOfFrame(box.left), right = canvas_.xOfFrame(box.right);
         const std::string& name = trace.strings[trace.spans[box.span].name];
         label(body,
               {left, body.top() + (lane.firstRow + box.row) * 1.0 * TimelineLayout::kSpanRow + 1, right - left,
                TimelineLayout::kSpanRow - 2.0},
-              spanText(shortName(name), right - left), canvas_.theme.named(name));
+              spanText(shortName(name), right - left), theme_.named(name));
       }
   }
 
-  /// Without namespaces where those would leave no room for the name.
+  /// Leaves namespaces out if the name would not fit with them.
   QString spanText(const std::string& name, double width) const {
     const QString text = QString::fromStdString(name);
     const auto at = text.lastIndexOf("::");
     const bool fits = at < 0 || QFontMetricsF(painter_.font()).horizontalAdvance(text) <= width - 8;
     return fits ? text : text.mid(at + 2);
-  }
-
-  QColor colorOf(const Allocation& allocation) const {
-    const size_t band = canvas_.frame->index->categoryOf(allocation);
-    return canvas_.theme.band(canvas_.frame->index->categories()[band], band);
   }
 
   QString allocationText(const Allocation& allocation) const {
@@ -95,17 +82,14 @@ class LabelPainter {
     return name.empty() ? bytes : QString("%1  %2").arg(QString::fromStdString(shortName(name)), bytes);
   }
 
-  /// Within the visible part of `box`; false when that is too narrow.
+  /// Writes a text into the visible part of `box`. Returns false if that is too narrow.
   bool label(const QRect& body, QRectF box, const QString& text, const QColor& under) {
     box = box.intersected(body);
-    if (box.width() < kLeastWidth) return false;
-    painter_.setPen(onColor(under));
+    if (box.width() < kMinWidth) return false;
+    painter_.setPen(textOn(under));
     paintText(painter_, box.adjusted(4, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
     return true;
   }
-
-  QPainter& painter_;
-  const TimelineCanvas& canvas_;
 };
 
 }  // namespace

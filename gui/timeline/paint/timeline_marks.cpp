@@ -1,17 +1,13 @@
 #include <QRegion>
-#include <cmath>
 
-#include "gui/timeline/paint/timeline_canvas.h"
+#include "gui/timeline/paint/canvas_painter.h"
 
 namespace moeblaze::gui {
 namespace {
 
-double crisp(double x) { return std::floor(x) + 0.5; }
-
-class MarkPainter {
+class MarkPainter : CanvasPainter {
  public:
-  MarkPainter(QPainter& painter, const TimelineCanvas& canvas)
-      : painter_(painter), canvas_(canvas), theme_(canvas.theme), layout_(canvas.layout) {
+  MarkPainter(QPainter& painter, const TimelineCanvas& canvas) : CanvasPainter(painter, canvas) {
     painter_.setFont(canvas.font);
   }
 
@@ -19,7 +15,7 @@ class MarkPainter {
     QRegion bodies;
     for (const TimelineLayout::Area& area : layout_.areas) bodies += area.body;
     bodies &= QRect(0, layout_.axis.bottom() + 1, layout_.axis.right() + 1,
-                    layout_.contentHeight);  // scrolled ones end there
+                    layout_.contentHeight);  // panes scrolled out of sight end there
     painter_.setClipRegion(bodies + QRect(0, 0, layout_.axis.right() + 20, layout_.axis.height()));
     clip_ = painter_.clipRegion();
     if (canvas_.view.range) paintRange(*canvas_.view.range);
@@ -50,7 +46,7 @@ class MarkPainter {
   void paintPeak() {
     const auto events = canvas_.document.events(canvas_.view.track);
     const TimelineLayout::Area* area = layout_.find(Pane::memory);
-    if (!events || events->points() == 0 || !area || !canvas_.frame) return;
+    if (!events || events->pointCount() == 0 || !area || !canvas_.frame) return;
     const MemoryCurve::Point peak = events->peak();
     const QString bytes = QString::fromStdString(bytesText(peak.bytes));
     const QRect& body = area->body;
@@ -62,7 +58,7 @@ class MarkPainter {
            isLeft ? Qt::AlignLeft : Qt::AlignRight);
       return;
     }
-    const double y = body.top() + canvas_.bytes(body).yOf(static_cast<double>(peak.bytes));
+    const double y = yOf(body, peak.bytes);
     painter_.setPen(QPen(theme_.peak(), 1, Qt::DashLine));
     painter_.drawLine(QPointF(crisp(x), y), QPointF(crisp(x), body.bottom()));
     if (const TimelineLayout::Area* stack = layout_.find(Pane::stack))
@@ -85,9 +81,9 @@ class MarkPainter {
     const auto events = canvas_.view.track == TrackId::none ? nullptr : canvas_.document.events(canvas_.view.track);
     if (!area || !canvas_.frame || !events) return;
     const int64_t bytes = events->bytesAt(timeNs);
-    const double y = area->body.top() + canvas_.bytes(area->body).yOf(static_cast<double>(bytes));
+    const double y = yOf(area->body, bytes);
     dot(x, y, theme_.text());
-    if (timeNs == events->peak().timeNs) return;  // the peak's flag says it
+    if (timeNs == events->peak().timeNs) return;  // the flag of the peak already says it
     const bool flips = x > area->body.left() + area->body.width() * 0.8;
     flag(flips ? x - 9 : x + 9, std::min(y + 4, area->body.bottom() - 22.0), QString::fromStdString(bytesText(bytes)),
          theme_.text(), flips ? Qt::AlignRight : Qt::AlignLeft);
@@ -105,7 +101,7 @@ class MarkPainter {
     painter_.restore();
   }
 
-  /// From when to when it lived, at the foot of the bands.
+  /// Marks the lifetime of the allocation with a bar at the bottom of the bands.
   void outlineLife(const QRect& body, const Allocation& allocation) {
     if (allocation.track != canvas_.view.track) return;
     const double left = std::max<double>(body.left(), canvas_.xOf(allocation.allocNs));
@@ -118,32 +114,16 @@ class MarkPainter {
   void outlineStack(const QRect& body, size_t at) {
     const auto& polygons = canvas_.frame->stack.polygons;
     const auto found = std::ranges::find(polygons, static_cast<uint32_t>(at), &StackPolygon::allocation);
-    if (found == polygons.end()) return;
-    const ByteScale scale = canvas_.bytes(body);
-    const auto bytes = canvas_.document.trace().allocations[at].bytes;
-    QPolygonF lower, upper;
-    for (size_t i = 0; i < found->steps.size(); ++i) {
-      const int end = i + 1 < found->steps.size() ? found->steps[i + 1].column : found->endColumn;
-      for (int column : {found->steps[i].column, end}) {
-        const double x = canvas_.xOfFrame(column), bottom = static_cast<double>(found->steps[i].bottomBytes);
-        lower << QPointF(x, body.top() + scale.yOf(bottom));
-        upper << QPointF(x, body.top() + scale.yOf(bottom + static_cast<double>(bytes)));
-      }
-    }
-    std::ranges::reverse(upper);
-    outline(body, lower + upper);
+    if (found != polygons.end()) outline(body, outlineOf(body, *found));
   }
 
   void outlineBox(const QRect& body, size_t at) {
     const auto& boxes = canvas_.frame->boxes;
     const auto found = std::ranges::find(boxes, static_cast<uint32_t>(at), &AddressBox::allocation);
-    if (found == boxes.end()) return;
-    const double ratio = canvas_.pixelRatio();
-    outline(body, QRectF(QPointF(canvas_.xOfFrame(found->left), body.top() + found->top / ratio),
-                         QPointF(canvas_.xOfFrame(found->right), body.top() + found->bottom / ratio)));
+    if (found != boxes.end()) outline(body, rectOf(body, *found));
   }
 
-  /// Light around dark, to be seen on any band.
+  /// A dark line on a light one, visible on any band.
   void outline(const QRect& body, const QPolygonF& polygon) {
     painter_.setClipRegion(clip_ & body);
     painter_.setPen(QPen(theme_.background(), 4));
@@ -162,7 +142,7 @@ class MarkPainter {
     painter_.restore();
   }
 
-  /// A text on a plate of `color`, to the right, the left or around `x`, within the panes.
+  /// Writes a text on a plate of `color`, to the right of `x`, to the left of it or around it, kept within the panes.
   void flag(double x, double y, const QString& text, const QColor& color, Qt::AlignmentFlag side) {
     const QFontMetricsF metrics(painter_.font());
     const double width = metrics.horizontalAdvance(text) + 12;
@@ -175,15 +155,11 @@ class MarkPainter {
     painter_.setPen(Qt::NoPen);
     painter_.setBrush(color);
     painter_.drawRoundedRect(box, 3, 3);
-    painter_.setPen(qGray(color.rgb()) > 140 ? QColor(0x18, 0x1c, 0x22) : QColor(Qt::white));
+    painter_.setPen(textOn(color));
     painter_.drawText(box, Qt::AlignCenter, text);
     painter_.restore();
   }
 
-  QPainter& painter_;
-  const TimelineCanvas& canvas_;
-  const TimelineTheme& theme_;
-  const TimelineLayout& layout_;
   QRegion clip_;
 };
 

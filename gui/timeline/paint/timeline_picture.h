@@ -11,7 +11,7 @@ class QPainter;
 
 namespace moeblaze::gui {
 
-/// A timeline as it is to be painted without a window.
+/// A timeline that is to be painted without a window.
 struct TimelinePicture {
   std::shared_ptr<const Document> document;
   View view;
@@ -19,8 +19,9 @@ struct TimelinePicture {
   QFont font;
 };
 
-/// Paints into any device, of `size` logical pixels from the painter's origin: polygons of a pixel's detail, so that
-/// vector formats stay small and sharp. Slow for large documents (indices may be made): not for the GUI thread.
+/// Paints a timeline into any device, `size` logical pixels large, from the painter's origin. It uses polygons with the
+/// detail of a pixel, so that vector formats stay small and sharp. It may have to make indices and is slow for large
+/// documents, so do not call it on the GUI thread.
 void paintTimeline(QPainter& painter, const QSize& size, const TimelinePicture& picture);
 
 }  // namespace moeblaze::gui

@@ -1,12 +1,12 @@
-#include "gui/timeline/paint/timeline_canvas.h"
+#include "gui/timeline/paint/canvas_painter.h"
 
 namespace moeblaze::gui {
 namespace {
 
-class PolygonPainter {
+class PolygonPainter : CanvasPainter {
  public:
   PolygonPainter(QPainter& painter, const TimelineCanvas& canvas)
-      : painter_(painter), canvas_(canvas), frame_(*canvas.frame), theme_(canvas.theme) {}
+      : CanvasPainter(painter, canvas), frame_(*canvas.frame) {}
 
   void paint(const TimelineLayout::Area& area) {
     painter_.save();
@@ -22,9 +22,9 @@ class PolygonPainter {
   }
 
  private:
-  double y(int64_t bytes) const { return body_.top() + canvas_.bytes(body_).yOf(static_cast<double>(bytes)); }
+  double y(int64_t bytes) const { return yOf(body_, bytes); }
 
-  /// The steps of a value along the columns; only where it changes.
+  /// The step line of a value along the columns, with points only where the value changes.
   template <typename Value>
   QPolygonF steps(Value value) const {
     QPolygonF points;
@@ -69,16 +69,7 @@ class PolygonPainter {
       const QColor color = colorOf(allocation);
       painter_.setBrush(color);
       painter_.setPen(QPen(TimelineTheme::mixed(color, theme_.text(), 0.35), 0.4));
-      QPolygonF lower, upper;
-      for (size_t i = 0; i < polygon.steps.size(); ++i) {
-        const int end = i + 1 < polygon.steps.size() ? polygon.steps[i + 1].column : polygon.endColumn;
-        for (int column : {polygon.steps[i].column, end}) {
-          lower << QPointF(canvas_.xOfFrame(column), y(polygon.steps[i].bottomBytes));
-          upper << QPointF(canvas_.xOfFrame(column), y(polygon.steps[i].bottomBytes + allocation.bytes));
-        }
-      }
-      std::ranges::reverse(upper);
-      painter_.drawPolygon(lower + upper);
+      painter_.drawPolygon(outlineOf(body_, polygon));
     }
     painter_.setPen(Qt::NoPen);
     painter_.setBrush(theme_.other());
@@ -90,12 +81,8 @@ class PolygonPainter {
   }
 
   void paintAddresses() {
-    const double ratio = canvas_.pixelRatio();
-    for (const AddressBox& box : frame_.boxes) {
-      const QPointF from(canvas_.xOfFrame(box.left), body_.top() + box.top / ratio);
-      const QPointF to(canvas_.xOfFrame(box.right), body_.top() + box.bottom / ratio);
-      painter_.fillRect(QRectF(from, to), colorOf(canvas_.document.trace().allocations[box.allocation]));
-    }
+    for (const AddressBox& box : frame_.boxes)
+      painter_.fillRect(rectOf(body_, box), colorOf(canvas_.document.trace().allocations[box.allocation]));
   }
 
   void paintSpans() {
@@ -110,15 +97,7 @@ class PolygonPainter {
       }
   }
 
-  QColor colorOf(const Allocation& allocation) const {
-    const size_t band = frame_.index->categoryOf(allocation);
-    return theme_.band(frame_.index->categories()[band], band);
-  }
-
-  QPainter& painter_;
-  const TimelineCanvas& canvas_;
   const TimelineFrame& frame_;
-  const TimelineTheme& theme_;
   QRect body_;
 };
 

@@ -35,7 +35,7 @@ const SpanBox* spanAt(const TimelineFrame& frame, double x, int row) {
   return nullptr;
 }
 
-/// Rows of two cells.
+/// An HTML table of two columns.
 class Table {
  public:
   void add(const QString& what, const QString& value) {

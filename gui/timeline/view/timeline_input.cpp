@@ -4,39 +4,22 @@
 #include <QScrollBar>
 #include <QToolTip>
 #include <QWheelEvent>
-#include <cmath>
 
+#include "gui/parts/time_moves.h"
 #include "gui/timeline/view/timeline_hits.h"
 #include "gui/timeline/view/timeline_view.h"
 
 namespace moeblaze::gui {
-namespace {
-
-constexpr double kZoomStep = 1.25, kKeyZoom = 1.5, kKeyPan = 0.15;
-constexpr double kWheelNotch = 120;
-
-}  // namespace
-
-void TimelineView::zoom(double x, double factor) {
-  if (!state_->document()) return;
-  state_->setWindow(canvas().scale().zoomed(x, factor, state_->document()->bounds()), ViewState::Undo::gesture);
-}
-
-void TimelineView::pan(double pixels) {
-  if (!state_->document()) return;
-  state_->setWindow(canvas().scale().panned(pixels, state_->document()->bounds()), ViewState::Undo::gesture);
-}
 
 void TimelineView::wheelEvent(QWheelEvent* event) {
   const QPointF at = event->position();
   const bool isOnLabels = at.x() < layout_.left();
   if (isOnLabels || event->modifiers().testFlag(Qt::ShiftModifier)) return QAbstractScrollArea::wheelEvent(event);
-  const QPoint turned = event->angleDelta();
-  if (std::abs(turned.x()) > std::abs(turned.y()))
-    pan(-turned.x());
-  else if (turned.y() != 0)
-    zoom(at.x() - layout_.left(), std::pow(kZoomStep, -turned.y() / kWheelNotch));
   event->accept();
+  if (!state_->document()) return;
+  const auto window =
+      windowAfterWheel(event->angleDelta(), canvas().scale(), at.x() - layout_.left(), state_->document()->bounds());
+  if (window) state_->setWindow(*window, ViewState::Undo::gesture);
 }
 
 void TimelineView::mousePressEvent(QMouseEvent* event) {
@@ -112,7 +95,7 @@ void TimelineView::click(const QPoint& at) {
   if (!isOfDocument()) return;
   const TimelineHit hit = hitTimeline(canvas(), at);
   if (hit.pane == Pane::stack || hit.pane == Pane::addresses) state_->setAllocation(hit.allocation);
-  // The instant that was drawn there, so that a peak narrower than a pixel can be chosen.
+  // Takes the instant of the column's maximum, so that a peak narrower than a pixel can be chosen.
   const bool isOfColumn = hit.pane == Pane::memory || hit.pane == Pane::stack;
   state_->setInstant(isOfColumn && hit.column ? frame_->frame.memory[*hit.column].maxNs : hit.timeNs);
 }
@@ -144,17 +127,9 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
   const QPoint mouse = viewport()->mapFromGlobal(QCursor::pos());
   const bool isOver = viewport()->rect().contains(mouse) && mouse.x() >= layout_.left();
   const double x = isOver ? mouse.x() - layout_.left() : layout_.width() / 2.0;
+  if (const auto window = windowAfterKey(event->key(), canvas().scale(), x, state_->document()->bounds()))
+    return state_->setWindow(*window, ViewState::Undo::gesture);
   switch (event->key()) {
-    case Qt::Key_W:
-      return zoom(x, 1 / kKeyZoom);
-    case Qt::Key_S:
-      return zoom(x, kKeyZoom);
-    case Qt::Key_A:
-    case Qt::Key_Left:
-      return pan(-kKeyPan * layout_.width());
-    case Qt::Key_D:
-    case Qt::Key_Right:
-      return pan(kKeyPan * layout_.width());
     case Qt::Key_F:
       return state_->fit();
     case Qt::Key_M:

@@ -34,7 +34,7 @@ TimelineView::TimelineView(ViewState* state, QWidget* parent)
 }
 
 void TimelineView::showDocument() {
-  // A newer state of the same thing takes over when it is drawn.
+  // A newer state of the same document keeps showing the old frame until its own is drawn.
   const auto& document = state_->document();
   const bool isSame = frame_ && document && document->title() == frame_->frame.query.document->title();
   if (!isSame) {
@@ -44,7 +44,7 @@ void TimelineView::showDocument() {
   relayOut();
 }
 
-/// Asks for pictures of what is to be shown now.
+/// Requests a frame of what is to be shown now.
 void TimelineView::refresh() {
   isCurrent_ = false;
   viewport()->update();
@@ -82,7 +82,7 @@ void TimelineView::accept(const std::shared_ptr<const RenderedFrame>& frame) {
 
 bool TimelineView::isOfDocument() const { return frame_ && frame_->frame.query.document == state_->document(); }
 
-/// Whether indices are made in less time than a note about it could be read.
+/// Whether indices are made so quickly that a note about waiting could not be read.
 bool TimelineView::isSmall() const { return state_->document()->trace().allocations.size() < kSmall; }
 
 TimelineCanvas TimelineView::canvas() const {

@@ -9,20 +9,20 @@
 
 namespace moeblaze::gui {
 
-/// Memory bands, allocations, addresses and spans of a document over one time axis. Draws on other threads: moving and
-/// zooming never wait, what was drawn last is stretched meanwhile.
+/// Shows memory bands, allocations, addresses and spans of a document over one time axis. Frames are drawn on other
+/// threads, so that moving and zooming never wait: meanwhile the last frame is shown stretched.
 class TimelineView : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  /// `state` outlives it.
+  /// `state` must outlive the view.
   explicit TimelineView(ViewState* state, QWidget* parent = nullptr);
 
-  /// True once what is shown is drawn for the present window, size and colours.
+  /// Whether the present window, size and colours are drawn.
   bool isUpToDate() const { return frame_ && isCurrent_; }
 
  Q_SIGNALS:
-  /// What was asked for last is on the screen.
+  /// The last requested frame is on the screen.
   void drawn();
 
  protected:
@@ -48,8 +48,6 @@ class TimelineView : public QAbstractScrollArea {
   bool isSmall() const;
   TimelineCanvas canvas() const;
   void paintImages(QPainter& painter) const;
-  void zoom(double x, double factor);
-  void pan(double pixels);
   void click(const QPoint& at);
   void drag(const QPoint& to);
   void hover(const QPoint& at, const QPoint& global);
@@ -64,7 +62,7 @@ class TimelineView : public QAbstractScrollArea {
   std::shared_ptr<const RenderedFrame> frame_;
   uint64_t requested_ = 0;  ///< generation of the last request
   bool isCurrent_ = false;
-  mutable View oldView_;  ///< of a frame whose document was swapped for a newer one
+  mutable View oldView_;  ///< the view of the last frame while its document has been replaced by a newer one
 
   Drag drag_ = Drag::none;
   QPoint pressed_;

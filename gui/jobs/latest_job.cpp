@@ -1,9 +1,8 @@
-#include "gui/open/latest_job.h"
+#include "gui/jobs/latest_job.h"
 
 #include <new>
 
 #include "core/base/interrupt.h"
-#include "gui/timeline/index/progress.h"
 
 namespace moeblaze::gui {
 
@@ -11,8 +10,6 @@ QString errorText(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Interrupted&) {
-    return {};
-  } catch (const Cancelled&) {
     return {};
   } catch (const std::bad_alloc&) {
     return QStringLiteral("This machine's memory does not hold it.");

@@ -13,20 +13,20 @@
 
 namespace moeblaze::gui {
 
-/// One sentence for the user: what was wrong with the input, or what else went wrong. Empty when the work was stopped.
+/// One sentence for the user that says what went wrong. It is empty if the work was stopped.
 QString errorText(const std::exception_ptr& error);
 
-/// Runs work on a worker thread and brings what it makes back to the GUI thread. Of several starts only the last one
-/// counts: earlier work is asked to stop, and what it still brings is dropped.
+/// Runs work on a worker thread and hands its result to the GUI thread. Only the last start counts: a new start asks
+/// earlier work to stop and drops its result.
 class LatestJob {
  public:
-  /// Results reach nobody once `owner` is gone.
+  /// Results are dropped once `owner` is destroyed.
   explicit LatestJob(QObject* owner) : owner_(owner) {}
   ~LatestJob() { cancel(); }
   LatestJob(const LatestJob&) = delete;
   LatestJob& operator=(const LatestJob&) = delete;
 
-  /// `work(std::stop_token)` makes a value on a worker thread; `done(value)` or `failed(text)` get it on this one.
+  /// Runs `work(std::stop_token)` on a worker thread, then `done(value)` or `failed(text)` on this thread.
   template <typename Work, typename Done, typename Failed>
   void start(Work work, Done done, Failed failed) {
     cancel();
@@ -52,14 +52,15 @@ class LatestJob {
     });
   }
 
-  /// Stops what runs; it will not be heard of.
+  /// Asks the running work to stop and drops its result.
   void cancel() {
     if (run_) run_->request_stop();
     run_.reset();
   }
+  /// Whether the result of the last start is still to come.
   bool isRunning() const { return run_ != nullptr; }
 
-  /// Calls `call` on the GUI thread, unless `owner` is gone by then.
+  /// Calls `call` on the GUI thread, unless `owner` is destroyed before.
   template <typename Call>
   static void post(const QPointer<QObject>& owner, Call call) {
     QMetaObject::invokeMethod(

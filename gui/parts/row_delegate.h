@@ -6,7 +6,8 @@
 
 namespace moeblaze::gui {
 
-/// Rows with room between columns and lines: right-aligned numbers do not touch the text that follows them.
+/// Draws the rows of a table with some space between columns and lines, so that right-aligned numbers do not touch the
+/// text that follows them.
 class RowDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -20,7 +21,7 @@ class RowDelegate : public QStyledItemDelegate {
     initStyleOption(&inner, index);
     const QWidget* widget = option.widget;
     const QStyle* style = widget ? widget->style() : QApplication::style();
-    style->drawPrimitive(QStyle::PE_PanelItemViewItem, &inner, painter, widget);  // the whole cell's background
+    style->drawPrimitive(QStyle::PE_PanelItemViewItem, &inner, painter, widget);  // the background of the whole cell
     inner.rect.adjust(0, 0, -kSide, 0);
     QStyledItemDelegate::paint(painter, inner, index);
   }

@@ -1,4 +1,4 @@
-#include "gui/panels/state_panel.h"
+#include "gui/parts/state_panel.h"
 
 #include "gui/timeline/index/time_scale.h"
 

@@ -12,23 +12,23 @@ namespace moeblaze::gui {
 
 class TraceLabels;
 
-/// A panel beside the timelines that follows whichever view state is in front.
+/// A panel beside the timelines. It follows the view state of the page in front.
 class StatePanel : public QWidget {
   Q_OBJECT
 
  public:
   using QWidget::QWidget;
 
-  /// Null when nothing in front has a document.
+  /// Follows another view state; null if the page in front has no document.
   void setState(ViewState* state);
   ViewState* state() const { return state_; }
 
  protected:
-  /// Connect to `state`; the connections end with the next setState.
+  /// Connects to `state` and returns the connections, which setState() ends before it follows another state.
   virtual std::vector<QMetaObject::Connection> follow(ViewState* state) = 0;
-  /// Another state, another document, or none.
+  /// Called when there is another state, another document, or none.
   virtual void refresh() = 0;
-  /// The instant that tables are about: the chosen one, else the peak's.
+  /// The instant that the panel is about: the chosen one, or else that of the peak, in ns.
   int64_t instantNs() const;
   /// "at 1.25 ms, the peak".
   QString instantText() const;
