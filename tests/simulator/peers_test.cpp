@@ -63,7 +63,7 @@ TEST(Peers, PredictedTimesAreCloseInTheMedian) {
   EXPECT_LT(backward, 0.10);
 }
 
-/// Rows of tests/data/torch_h200_more_shapes.csv: exact bytes of plain PyTorch (tests/support/measure_torch_layer.py).
+/// Rows of tests/data/torch_h200_more_shapes.csv: exact bytes of plain PyTorch (kernels/tools/measure_torch_layer.py).
 struct TorchRow {
   MoeConfig config;
   int64_t savedBytes = 0, peakBytes = 0;
