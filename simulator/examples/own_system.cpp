@@ -32,11 +32,12 @@ Plan planOwnSystem(const MoeConfig& c, const Routing& routing) {
   const BufferId offsets = index("offsets", Meaning::offsets, {c.experts + 1});
   b.step("build_index", Op::buildIndex).reads(layer.topkIds).writes(token, row, expert, offsets);
 
-  const BufferId x = layer.x, A = hidden("A"), Y = hidden("Y");
+  const BufferId x = layer.x, A = hidden("A"), B = hidden("B"), Y = hidden("Y");
   b.step("up", Op::fusedUp)
       .readsRows(x, rows)
       .reads(token, offsets, layer.w1, layer.w2)
       .writesAs(Use::a, A)
+      .writesAs(Use::b, B)  // nobody reads B, so it is freed after this Step
       .writesAs(Use::y, Y)
       .grouped(2 * h, d);
   const BufferId out = b.transient("expert_output", Layout::rows, {rows, d});
@@ -44,18 +45,18 @@ Plan planOwnSystem(const MoeConfig& c, const Routing& routing) {
   b.step("combine", Op::combine).reads(out, row, offsets).readsAs(Use::gates, layer.gates).writes(layer.output);
 
   b.beginBackward();
-  const BufferId B = hidden("B");
-  b.step("up_again", Op::groupedGemm).readsRows(x, rows).reads(token, offsets, layer.w2).writes(B).grouped(h, d);
+  const BufferId again = hidden("B_again");
+  b.step("up_again", Op::groupedGemm).readsRows(x, rows).reads(token, offsets, layer.w2).writes(again).grouped(h, d);
   const BufferId gates = b.buffer("row_gates", Role::transient, c.gateDtype, Layout::rows, {rows});
   b.step("row_gates", Op::gather).reads(layer.gates, row, offsets).writes(gates);
-  const BufferId dA = b.alias("dA", A, {rows, h}), dB = b.alias("dB", B, {rows, h});  // both overwrite in place
+  const BufferId dA = b.alias("dA", A, {rows, h}), dB = b.alias("dB", again, {rows, h});  // both overwrite in place
   const BufferId scaled = hidden("Y_scaled");
   const BufferId parts = b.buffer("gate_parts", Role::transient, c.gateDtype, Layout::rows, {rows, 1});
   b.step("down_backward", Op::fusedDownBackward)
       .readsRows(layer.outputGradient, rows)
       .reads(token, offsets, layer.w3)
       .readsAs(Use::a, A)
-      .readsAs(Use::b, B)
+      .readsAs(Use::b, again)
       .readsAs(Use::gates, gates)
       .writesAs(Use::a, dA)
       .writesAs(Use::b, dB)
