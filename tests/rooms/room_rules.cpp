@@ -25,19 +25,19 @@ bool isSource(const fs::path& path) {
   return kEndings.contains(path.extension().string());
 }
 
-/// One walk over the tree: collects the faults and which rules were of use.
+/// Walks over the tree once, and collects the faults and the rules that an include made use of.
 class Inspection {
  public:
   Inspection(const fs::path& root, const RoomRules& rules) : root_(root), rules_(rules) {}
 
-  std::vector<std::string> run(size_t mostFiles) {
+  std::vector<std::string> run(size_t maxFiles) {
     std::set<std::string> tops;
     for (const auto& [folder, unused] : rules_.allowed) tops.insert(folder.substr(0, folder.find('/')));
     for (const std::string& top : tops)
       for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
         if (entry.is_regular_file() && isSource(entry.path())) inspect(entry.path());
     for (const auto& [folder, count] : filesOf_)
-      if (count > mostFiles) faults_.push_back(fmt::format("{}: {} sources, at most {}", folder, count, mostFiles));
+      if (count > maxFiles) faults_.push_back(fmt::format("{}: {} sources, at most {}", folder, count, maxFiles));
     reportUnusedRules();
     reportCircles();
     std::ranges::sort(faults_);
@@ -99,7 +99,7 @@ class Inspection {
   }
 
   void reportCircles() {
-    std::map<std::string, int> state;  // 1 while its arrows are followed, 2 afterwards
+    std::map<std::string, int> state;  // 0: not visited; 1: its arrows are being followed; 2: done
     const std::function<void(const std::string&)> follow = [&](const std::string& folder) {
       state[folder] = 1;
       for (const std::string& target : arrows_[folder]) {
@@ -146,8 +146,8 @@ RoomRules readRoomRules(const fs::path& file) {
   return rules;
 }
 
-std::vector<std::string> findRoomFaults(const fs::path& root, const RoomRules& rules, size_t mostFiles) {
-  return Inspection(root, rules).run(mostFiles);
+std::vector<std::string> findRoomFaults(const fs::path& root, const RoomRules& rules, size_t maxFiles) {
+  return Inspection(root, rules).run(maxFiles);
 }
 
 }  // namespace moeblaze::rooms

@@ -9,23 +9,23 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr size_t kMostSources = 20;
+constexpr size_t kMaxSources = 20;
 
 TEST(Rooms, FoldersIncludeOnlyWhatRoomsTxtAllows) {
   const std::filesystem::path root = MOEBLAZE_ROOT;
-  const auto faults = findRoomFaults(root, readRoomRules(root / "tests/rooms/rooms.txt"), kMostSources);
+  const auto faults = findRoomFaults(root, readRoomRules(root / "tests/rooms/rooms.txt"), kMaxSources);
   for (const std::string& fault : faults) ADD_FAILURE() << fault;
 }
 
-/// A small tree of two folders with rules of its own.
+/// A tree of two folders, in which each test tries rules of its own.
 class SmallTree : public testing::Test {
  protected:
   void SetUp() override {
     tree_.write("a/low/low.h", "#pragma once\n");
     tree_.write("a/high/high.cpp", "#include <vector>\n#include \"a/low/low.h\"\n");
   }
-  std::vector<std::string> faults(std::string_view rules, size_t mostFiles = 2) const {
-    return findRoomFaults(tree_.path(), readRoomRules(tree_.write("rooms.txt", rules)), mostFiles);
+  std::vector<std::string> faults(std::string_view rules, size_t maxFiles = 2) const {
+    return findRoomFaults(tree_.path(), readRoomRules(tree_.write("rooms.txt", rules)), maxFiles);
   }
   TempFolder tree_;
 };

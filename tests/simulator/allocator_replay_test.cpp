@@ -128,7 +128,7 @@ struct Line {
   int64_t bytes = 0, stream = 0;
 };
 
-/// Two training steps of a 2-layer Qwen3-MoE under PyTorch (tests/support/torch_requests.py).
+/// Two training steps of a 2-layer Qwen3-MoE under PyTorch (simulator/tools/torch_requests.py).
 std::vector<Line> recorded() {
   std::ifstream file(MOEBLAZE_TEST_DATA "/torch_requests_qwen3moe.csv");
   std::vector<Line> lines;

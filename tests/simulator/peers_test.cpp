@@ -64,7 +64,7 @@ TEST(Peers, PredictedTimesAreCloseInTheMedian) {
 }
 
 /// A row of tests/data/torch_h200_more_shapes.csv, which has exact bytes of plain PyTorch
-/// (tests/support/measure_torch_layer.py).
+/// (kernels/tools/measure_torch_layer.py).
 struct TorchRow {
   MoeConfig config;
   int64_t savedBytes = 0, peakBytes = 0;

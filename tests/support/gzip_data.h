@@ -7,7 +7,7 @@
 
 namespace moeblaze {
 
-/// `text` as one gzip member.
+/// Compresses `text` into one gzip member.
 inline std::string gzipped(const std::string& text) {
   z_stream stream{};
   if (deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("zlib");

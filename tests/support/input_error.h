@@ -9,7 +9,8 @@
 
 namespace moeblaze {
 
-/// The text of the InputError that `call` throws, which must be one line; fails the test when there is none.
+/// Returns the text of the InputError that `call` throws. The test fails when nothing is thrown, or when the text has
+/// more than one line.
 template <typename Call>
 std::string inputError(Call&& call) {
   try {

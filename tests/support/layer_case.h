@@ -14,26 +14,26 @@
 
 namespace moeblaze {
 
-/// One layer to run: shape, routing as text or a hand-made table.
+/// One layer to run: its config, and its routing, either as text or as a table made by hand.
 struct LayerCase {
   std::string name;
   MoeConfig config;
   std::string routing = "balanced";
-  std::vector<int32_t> table{};
+  std::vector<int32_t> table{};  ///< expert ids [tokens, top_k]; empty: `routing` is used
 };
 
 inline Routing routingOf(const LayerCase& c) {
   return c.table.empty() ? parseRouting(c.routing, c.config) : Routing::fromTable(c.config, c.table, c.name);
 }
 
-/// ‖got − reference‖/‖reference‖ a result may have.
+/// The largest ‖got − reference‖/‖reference‖ that a result may have.
 struct Tolerances {
-  double all = 0;
-  double gates = 0;
-  double row = 0;  ///< of the worst row of a matrix; 0: not looked at
+  double all = 0;    ///< of every result except the gates' gradient
+  double gates = 0;  ///< of the gates' gradient
+  double row = 0;    ///< of the worst single row of a matrix; 0: rows are not looked at one by one
 };
 
-/// Largest relative error of one row of `columns` numbers.
+/// The largest relative error of a row, where both matrices have rows of `columns` numbers.
 inline double worstRow(const std::vector<double>& got, const std::vector<double>& reference, int64_t columns) {
   double worst = 0;
   for (size_t at = 0; at < got.size(); at += columns) {
@@ -44,14 +44,14 @@ inline double worstRow(const std::vector<double>& got, const std::vector<double>
   return worst;
 }
 
-/// Every result against the reference; `what` names the case in failures.
+/// Expects every result to be as close to the reference as `limits` ask. `what` names the case in failures.
 inline void expectSame(const MoeConfig& config, const LayerResults& got, const LayerResults& reference,
                        Tolerances limits, const std::string& what) {
-  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b, double most,
+  const auto check = [&](const char* name, const std::vector<double>& a, const std::vector<double>& b, double limit,
                          int64_t columns) {
     ASSERT_EQ(a.size(), b.size()) << what << " " << name;
     const double ratio = normRatio(a, b);
-    EXPECT_LE(ratio, most) << what << " " << name;
+    EXPECT_LE(ratio, limit) << what << " " << name;
     EXPECT_TRUE(std::isfinite(ratio)) << what << " " << name;
     if (limits.row > 0 && columns > 0) {
       EXPECT_LE(worstRow(a, b, columns), limits.row) << what << " worst row of " << name;
@@ -70,7 +70,8 @@ inline void expectSame(const MoeConfig& config, const LayerResults& got, const L
   check("dWr", got.routerWeight, reference.routerWeight, limits.all, 0);
 }
 
-/// The gates as the system multiplies by them: in the dtype of its buffer; torch casts them first.
+/// Rounds the gates to the dtype in which the system multiplies by them: that of its gates buffer, or of `slot_gates`,
+/// into which torch casts them first.
 inline void roundGates(const Plan& plan, LayerInputs& inputs) {
   for (const Buffer& buffer : plan.buffers)
     if (buffer.name == "gates" || buffer.name == "slot_gates")

@@ -7,7 +7,7 @@
 
 namespace moeblaze {
 
-/// The start of a .npy file of format `major`.0 with `dict` as its header, padded as NumPy does.
+/// The bytes of a .npy file before its data: format version `major`.0 with `dict` as its header, padded as NumPy pads.
 inline std::string npyHeader(std::string dict, int major = 1) {
   const size_t lengthBytes = major == 1 ? 2 : 4;
   while ((8 + lengthBytes + dict.size() + 1) % 64 != 0) dict += ' ';
@@ -19,12 +19,13 @@ inline std::string npyHeader(std::string dict, int major = 1) {
   return file + dict;
 }
 
+/// The header of an array, as NumPy writes it: element type, shape and order.
 inline std::string npyDict(std::string_view descr, std::string_view shape, std::string_view fortran = "False") {
   return std::string("{'descr': '") + std::string(descr) + "', 'fortran_order': " + std::string(fortran) +
          ", 'shape': " + std::string(shape) + ", }";
 }
 
-/// Little-endian bytes of `values`, `bytes` each.
+/// The `values` one after another, each as `bytes` bytes in little-endian order.
 inline std::string littleEndianBytes(const std::vector<int64_t>& values, size_t bytes) {
   std::string data;
   for (int64_t value : values) {

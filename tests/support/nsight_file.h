@@ -35,7 +35,7 @@ CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER
   text TEXT, globalTid INTEGER, textId INTEGER);
 )";
 
-/// The rows of a small recording: process 77 on one GPU, then process 78.
+/// The rows of a small recording on one GPU: most are of process 77, the last allocation is of process 78.
 inline constexpr const char* kNsightRows = R"(
 INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'gemm'), (3, 'step'), (4, 'table');
 INSERT INTO ENUM_CUDA_MEM_KIND VALUES (0, 'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE', 'Pageable'),
@@ -65,7 +65,7 @@ INSERT INTO NVTX_EVENTS VALUES (1000, 2000, 59, NULL, NULL, (77 << 24) + 11, 3),
   (1010, 1020, 59, NULL, 'inner', (77 << 24) + 11, NULL), (1030, NULL, 34, NULL, 'mark', (77 << 24) + 11, NULL);
 )";
 
-/// Makes a database at `path` by running `sql`.
+/// Makes a SQLite database at `path` by running `sql`. Small pages keep the file small.
 inline void makeDatabase(const std::string& path, const std::string& sql) {
   sqlite::Database::create(path).execute("PRAGMA page_size = 512; " + sql);
 }

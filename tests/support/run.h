@@ -7,7 +7,7 @@
 
 namespace moeblaze {
 
-/// What a program printed and returned.
+/// What a program printed, and its exit status.
 struct Ran {
   int status = 0;
   std::string out, err;
@@ -15,7 +15,7 @@ struct Ran {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-/// Runs a program's main-like function `program` in this process.
+/// Runs `program`, which has the form of a main function with streams, in this process. `name` is its argv[0].
 template <typename Program>
 Ran run(Program program, const std::string& name, const std::vector<std::string>& arguments) {
   std::vector<const char*> argv{name.c_str()};

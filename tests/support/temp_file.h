@@ -10,7 +10,7 @@
 
 namespace moeblaze {
 
-/// A new folder for a test's files, removed at the end.
+/// A new folder for a test's files. The destructor removes it with all it holds.
 class TempFolder {
  public:
   TempFolder() {
@@ -27,7 +27,7 @@ class TempFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes `name` (folders in it are made) and returns its path.
+  /// Writes the file `name`, makes the folders in its name, and returns its path.
   std::string write(std::string_view name, std::string_view bytes) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

@@ -1,9 +1,11 @@
-"""Trains a small Qwen3-MoE (random weights, fixed seed) for some steps: what `moeblaze-prof record` is tried on.
+"""Trains a small Qwen3-MoE with random weights and a fixed seed. `moeblaze-prof record` is tried on it.
 
-  python train_torch_moe.py [--steps N] [--large] [--profile FILE] [--snapshot FILE] [--time FILE]
+    python3 kernels/tools/train_torch_moe.py [--steps N] [--large] [--profile FILE] [--snapshot FILE] [--time FILE]
 
---large is a layer size at which the GPU, not Python, sets the pace. --profile writes PyTorch's own count and total time of kernels, --snapshot its memory snapshot, --time the median time of a
-step, all as JSON (the snapshot as pickle).
+--large     uses layers so large that the GPU, not Python, sets the pace
+--profile   writes the number and total time of kernels as PyTorch's own profiler counts them, as JSON
+--snapshot  writes PyTorch's memory snapshot, as pickle
+--time      writes the median time of a step, as JSON
 """
 import argparse
 import json

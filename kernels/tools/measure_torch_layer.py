@@ -1,10 +1,11 @@
 """Measures the layer that the `torch` system plans: saved bytes, step peak and times, as CSV on standard output.
 
-    python3 tests/support/measure_torch_layer.py > tests/data/torch_h200_more_shapes.csv
+    python3 kernels/tools/measure_torch_layer.py > tests/data/torch_h200_more_shapes.csv
 
-argsort, index_select, torch._grouped_mm, activation, ·gate, index_add; bf16, gates with gradients. Bytes are exact requests
-counted by a memory snapshot's events, not rounded to the allocator's blocks: saved is what the forward left behind, its
-output apart; peak is the most alive in forward + backward above what existed before.
+The layer is argsort, index_select, torch._grouped_mm, activation, product with the gates and index_add, in bf16 and with
+gradients for the gates. Bytes are the exact requests in a memory snapshot's events, not the allocator's rounded blocks.
+`saved_bytes` is what the forward pass leaves allocated, without its output. `peak_bytes` is the most that is allocated
+at once in forward and backward, above what existed before. Times are medians of 10 runs in milliseconds.
 """
 
 import statistics
@@ -13,20 +14,21 @@ import sys
 import torch
 import torch.nn.functional as F
 
-SHAPES = [  # name, d_model, d_ff, experts, top_k, tokens, activation
-    ("conf5", 512, 2048, 16, 4, 32768, "swiglu"),
-    ("olmoe-1b-7b", 2048, 1024, 64, 8, 16384, "swiglu"),
-    ("qwen3-30b-a3b", 2048, 768, 128, 8, 16384, "swiglu"),
-    ("deepseek-v2-lite-routed", 2048, 1408, 64, 6, 16384, "swiglu"),
-    ("mixtral-8x7b", 4096, 14336, 8, 2, 16384, "swiglu"),
-    ("gpt-oss-20b", 2880, 2880, 32, 4, 16384, "swiglu"),
-    ("fine-grained", 1536, 256, 256, 8, 8192, "swiglu"),
-    ("few-tokens", 4096, 1536, 128, 8, 1024, "swiglu"),
-    ("one-choice", 1024, 1032, 24, 1, 20000, "swiglu"),
-    ("conf5-silu", 512, 2048, 16, 4, 32768, "silu"),
-    ("qwen3-30b-a3b-gelu", 2048, 768, 128, 8, 16384, "gelu"),
-    ("odd-relu", 1000, 520, 10, 3, 12345, "relu"),
-]
+SHAPES = """
+name                     d_model   d_ff  experts  top_k  tokens  activation
+conf5                        512   2048       16      4   32768  swiglu
+olmoe-1b-7b                 2048   1024       64      8   16384  swiglu
+qwen3-30b-a3b               2048    768      128      8   16384  swiglu
+deepseek-v2-lite-routed     2048   1408       64      6   16384  swiglu
+mixtral-8x7b                4096  14336        8      2   16384  swiglu
+gpt-oss-20b                 2880   2880       32      4   16384  swiglu
+fine-grained                1536    256      256      8    8192  swiglu
+few-tokens                  4096   1536      128      8    1024  swiglu
+one-choice                  1024   1032       24      1   20000  swiglu
+conf5-silu                   512   2048       16      4   32768  silu
+qwen3-30b-a3b-gelu          2048    768      128      8   16384  gelu
+odd-relu                    1000    520       10      3   12345  relu
+"""
 ACTIVATIONS = {"swiglu": F.silu, "silu": F.silu, "gelu": F.gelu, "relu": F.relu}
 
 
@@ -44,7 +46,7 @@ def layer(x, gates, ids, weights, experts, act, gated):
 
 
 def replay(events, live):
-    """Applies a snapshot's events to `live` (address → bytes); returns the most alive on the way."""
+    """Applies a snapshot's events to `live` (address → bytes) and returns the most bytes alive on the way."""
     peak = sum(live.values())
     now = peak
     for event in events:
@@ -115,7 +117,8 @@ def measure(name, d, h, experts, k, tokens, activation):
 
 
 print("name,d_model,d_ff,experts,top_k,tokens,activation,saved_bytes,peak_bytes,forward_ms,backward_ms")
-for shape in SHAPES:
-    measure(*shape)
+for line in SHAPES.strip().splitlines()[1:]:
+    name, *sizes, activation = line.split()
+    measure(name, *map(int, sizes), activation)
     torch.cuda.empty_cache()
 print(torch.__version__, torch.cuda.get_device_name(), file=sys.stderr)

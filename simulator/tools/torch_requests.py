@@ -1,10 +1,10 @@
-"""Turns a PyTorch memory snapshot into the lines that tests/simulator/caching_allocator_test.cpp replays:
+"""Turns a PyTorch memory snapshot into the lines that tests/simulator/allocator_replay_test.cpp replays.
 
-    python3 torch_requests.py snapshot.pickle > torch_requests.csv
+    python3 simulator/tools/torch_requests.py snapshot.pickle > tests/data/torch_requests_qwen3moe.csv
 
-`segment` and `block` lines are what existed when the recording began, found by undoing its events from its final
-state; all others are its events in order, a free_requested and the free_completed behind it as one `free`. Sizes in
-bytes, as requested; addresses in hexadecimal.
+Lines `segment` and `block` are what existed when the recording began. The script finds them by undoing the recorded
+events, last to first, from the final state. All other lines are the events in their order; a free_requested and the
+free_completed right after it become one `free`. Sizes are the requested bytes, addresses are hexadecimal.
 """
 
 import pickle
@@ -12,7 +12,7 @@ import sys
 
 
 def undo(snapshot, trace):
-    """Segments {address: (size, stream)} and used blocks {address: (size, stream)} at the start of `trace`."""
+    """The segments and the used blocks at the start of `trace`, both as {address: (size, stream)}."""
     segments = {s["address"]: (s["total_size"], s["stream"]) for s in snapshot["segments"]}
     blocks = {
         b["address"]: (b["requested_size"], s["stream"])
