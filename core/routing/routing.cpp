@@ -231,4 +231,19 @@ Routing parseRouting(std::string_view text, const MoeConfig& config) {
   return shares ? sharesFromFile(file, config) : tableFromFile(file, config);
 }
 
+std::string routingMismatch(std::span<const int64_t> tokensPerExpert, std::span<const int32_t> topkIds) {
+  std::vector<int64_t> given(tokensPerExpert.size());
+  for (size_t slot = 0; slot < topkIds.size(); ++slot) {
+    const int32_t expert = topkIds[slot];
+    if (expert < 0 || expert >= std::ssize(given))
+      return fmt::format("slot {} goes to expert {}; allowed 0 to {}", slot, expert, std::ssize(given) - 1);
+    ++given[expert];
+  }
+  for (size_t expert = 0; expert < given.size(); ++expert)
+    if (given[expert] != tokensPerExpert[expert])
+      return fmt::format("expert {} is given {} tokens, but {} are planned", expert, given[expert],
+                         tokensPerExpert[expert]);
+  return {};
+}
+
 }  // namespace moeblaze

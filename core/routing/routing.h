@@ -48,4 +48,8 @@ class Routing {
 /// InputError naming the file, the value and what is allowed.
 Routing parseRouting(std::string_view text, const MoeConfig& config);
 
+/// Compares expert ids [tokens, top_k] with the tokens planned for each expert. Returns a text that names the first
+/// expert whose counts differ and both counts, or the first id that is no expert; empty when ids and counts agree.
+std::string routingMismatch(std::span<const int64_t> tokensPerExpert, std::span<const int32_t> topkIds);
+
 }  // namespace moeblaze
