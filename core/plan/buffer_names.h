@@ -25,7 +25,7 @@ inline constexpr std::string_view kRouterBias = "router_bias";
 inline constexpr std::string_view kSharedSuffix = ".shared";  ///< on names of the shared experts' buffers
 
 /// The name of a weight's gradient: "dW1" for "W1".
-inline std::string gradientOf(std::string_view weight) { return "d" + std::string(weight); }
+inline std::string gradientOf(std::string_view weight) { return std::string("d").append(weight); }
 /// The shared experts' buffer of the same part: "W1.shared" for "W1".
 inline std::string sharedOf(std::string_view name) { return std::string(name) + std::string(kSharedSuffix); }
 
