@@ -118,8 +118,8 @@ void StepRun<T>::fusedUp() {
 template <typename T>
 void StepRun<T>::fusedDownBackward() {
   const bool gated = isGated(plan.config.activation);
-  const Matrix<T> gradient =
-      timesWeight(loadRows(data(0)), *weights().front(), true);  // Y's gradient before it is scaled by the gate
+  // Y's gradient before it is scaled by the gate.
+  const Matrix<T> gradient = timesWeight(loadRows(data(0)), *weights().front(), true);
   Matrix<T> a, b;
   if (const auto again = operandsOf(reads, Use::recompute); !again.empty()) {
     std::tie(a, b) = project(loadRows(*again[0]), {again.begin() + 1, again.end()});

@@ -121,8 +121,8 @@ struct RowAddress {
   __device__ int64_t tokenOf(int64_t slot) const { return static_cast<uint32_t>(slot) / topK; }
 
   Indices slotOfRow, tokenOfRow, choiceOfRow, rowOfSlot;
-  const int32_t* firstRow =
-      nullptr;  ///< first row of a chunk among the structures' entries; null when the Step has all rows
+  /// First row of a chunk among the structures' entries; null when the Step has all rows.
+  const int32_t* firstRow = nullptr;
   uint32_t topK;
   bool bySlot = false;
   int64_t count = 0;
