@@ -14,35 +14,11 @@ std::string_view name(Role role) {
 std::string_view name(Phase phase) { return phase == Phase::forward ? "forward" : "backward"; }
 
 std::string_view name(Op op) {
-  constexpr std::array<std::string_view, 28> kNames{"route",
-                                                    "route_backward",
-                                                    "sort",
-                                                    "build_index",
-                                                    "gather",
-                                                    "scatter",
-                                                    "scatter_add",
-                                                    "scale_rows",
-                                                    "reduce",
-                                                    "combine",
-                                                    "reduce_gradients",
-                                                    "grouped_gemm",
-                                                    "dense_gemm",
-                                                    "weight_gradient",
-                                                    "fused_up",
-                                                    "fused_down_backward",
-                                                    "activation",
-                                                    "activation_backward",
-                                                    "multiply",
-                                                    "multiply_backward",
-                                                    "fused_activation",
-                                                    "fused_activation_backward",
-                                                    "gate_gradient",
-                                                    "cast",
-                                                    "add",
-                                                    "concatenate",
-                                                    "fill",
-                                                    "release"};
-  static_assert(kNames.size() == static_cast<size_t>(Op::release) + 1);
+  constexpr std::string_view kNames[] = {
+#define MOEBLAZE_OP(op, text) text,
+      MOEBLAZE_OPS(MOEBLAZE_OP)
+#undef MOEBLAZE_OP
+  };
   return kNames[static_cast<size_t>(op)];
 }
 

@@ -1,5 +1,5 @@
-// The C interface over Plans: the caller's tensors are the Plan's inputs, parameters and results by name, and the other
-// buffers lie in the blocks it brings.
+// The C interface over Plans. The caller's tensors are the Plan's inputs, parameters and results by name; the Plan's
+// other buffers lie in the blocks that the caller brings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,22 +14,26 @@
 
 #include "core/base/error.h"
 #include "core/plan/arena.h"
+#include "core/plan/buffer_names.h"
 #include "core/systems/system.h"
 #include "kernels/api/moeblaze.h"
 #include "kernels/cuda/base/check.h"
-#include "kernels/cuda/exec/steps.h"
+#include "kernels/cuda/exec/run_step.h"
+#include "kernels/cuda/exec/support.h"
 
 namespace moeblaze {
 namespace {
+
+using namespace buffer_names;
 
 static_assert(MOEBLAZE_INTERNAL == kExitInternal && MOEBLAZE_WRONG_INPUT == kExitWrongInput &&
               MOEBLAZE_DEVICE == kExitMissingDevice);
 
 constexpr std::string_view kConfig = "moeblaze_config";
 constexpr uintptr_t kTensorAlignment = 16;
-/// Systems whose buffers are as large under any routing.
+/// The systems whose Plans hold for any routing.
 constexpr std::array<std::string_view, 3> kAllowedSystems{"moeblaze", "moeblaze-paper", "moeblaze-min"};
-// By the numbers of moeblaze_dtype.
+// The dtypes in the order of moeblaze_dtype's numbers.
 constexpr std::array kDTypes{DType::bf16, DType::fp16};
 constexpr std::array kGateDTypes{DType::bf16, DType::fp16, DType::fp32};
 static_assert(kGateDTypes[MOEBLAZE_BF16] == DType::bf16 && kGateDTypes[MOEBLAZE_FP16] == DType::fp16 &&
@@ -38,7 +42,7 @@ static_assert(kActivations[MOEBLAZE_RELU] == Activation::relu && kActivations[MO
               kActivations[MOEBLAZE_GELU] == Activation::gelu && kActivations[MOEBLAZE_SWIGLU] == Activation::swiglu &&
               kActivations[MOEBLAZE_GEGLU] == Activation::geglu);
 
-/// A fixed array, so that telling of a failure cannot fail.
+/// A fixed array, so that reporting a failure cannot fail.
 thread_local std::array<char, 1024> lastError{};
 
 moeblaze_status fail(moeblaze_status status, const char* text) noexcept {
@@ -46,7 +50,7 @@ moeblaze_status fail(moeblaze_status status, const char* text) noexcept {
   return status;
 }
 
-/// Runs `call`; what it throws becomes a status and the thread's last error.
+/// Runs `call`. What it throws becomes the returned status and the thread's last error.
 template <typename Call>
 moeblaze_status guarded(Call&& call) noexcept {
   try {
@@ -99,13 +103,37 @@ MoeConfig configOf(const moeblaze_config& given) {
   return config;
 }
 
+/// True when the Plan would be the same for any routing, but for its counts: all rows belong to all Steps' experts and
+/// are as many as the slots. Padding, dropped slots, and chunks of experts make sizes depend on the counts.
+bool holdsForAnyRouting(const Plan& plan) {
+  const auto coversAll = [&](const Step& step) {
+    return step.gemm.experts == 0 || (step.gemm.firstExpert == 0 && step.gemm.experts == plan.config.experts);
+  };
+  const auto hasAllRows = [&](const Buffer& buffer) {
+    return buffer.layout != Layout::rows || buffer.shape.extents()[0] == plan.config.rows();
+  };
+  return plan.rowBlock == 1 && plan.expertCapacity == 0 && std::ranges::all_of(plan.steps, coversAll) &&
+         std::ranges::all_of(plan.buffers, hasAllRows);
+}
+
+/// The Plan of a layer that does not know who goes where, because the expert ids lie on the device. A Plan is made for
+/// one routing; this one keeps what is the same for all of them and has no counts that a reader could take for true.
+Plan planForAnyRouting(const MoeConfig& config, const System& system) {
+  Plan plan = buildPlan(config, Routing::balanced(config), system);
+  if (!holdsForAnyRouting(plan)) throw std::logic_error("the plan of " + plan.system + " depends on the routing");
+  plan.routing = "any";
+  plan.tokensPerExpert.clear();
+  plan.rowsPerExpert.clear();
+  return plan;
+}
+
 bool isCallers(const Buffer& buffer) { return buffer.external || buffer.isResult() || buffer.role == Role::input; }
 
-/// A Plan, and where the buffers that are not the caller's tensors lie in its blocks.
+/// A Plan, and where the buffers that are not the caller's tensors lie in the caller's blocks.
 struct PlannedLayer {
   explicit PlannedLayer(const moeblaze_config& given);
   const Arena& workspace(Phase phase) const { return phase == Phase::forward ? forward : backward; }
-  /// Whether a Step of `phase` reads or writes the storage of `id`.
+  /// True when a Step of `phase` reads or writes the storage of `id`.
   bool uses(Phase phase, BufferId id) const;
 
   Plan plan;
@@ -113,8 +141,7 @@ struct PlannedLayer {
 };
 
 PlannedLayer::PlannedLayer(const moeblaze_config& given) {
-  const MoeConfig config = configOf(given);
-  plan = buildPlan(config, Routing::balanced(config), systemOf(given.system));
+  plan = planForAnyRouting(configOf(given), systemOf(given.system));
   cuda::runnable(plan);
   const auto pack = [this](auto&& included) {
     return packArena(plan, [&](const Buffer& buffer) { return !isCallers(buffer) && included(buffer); });
@@ -132,28 +159,25 @@ bool PlannedLayer::uses(Phase phase, BufferId id) const {
   });
 }
 
-/// The default stream, where there is a GPU to have one.
+/// The default stream. Throws DeviceError when there is no GPU that could have one.
 cudaStream_t defaultStream() {
   int device = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) device = 0;  // useDevice says why, and what to do
+  if (cudaGetDevice(&device) != cudaSuccess) device = 0;  // then useDevice says why, and what to do
   cuda::useDevice(device);
   return nullptr;
 }
 
-/// A tensor of the caller's: its field, and the buffer that the Plan knows it by.
-struct Tensor {
+/// One of the caller's tensors: the field that gives it, the name of its buffer in the Plan, and its address.
+struct CallerTensor {
   const char* field;
-  std::string_view buffer;
+  std::string buffer;
   const void* data;
 };
 
-std::vector<Tensor> tensorsOf(const moeblaze_inputs& in) {
-  return {{"inputs.x", "x", in.x},
-          {"inputs.topk_ids", "topk_ids", in.topk_ids},
-          {"inputs.gates", "gates", in.gates},
-          {"inputs.w1", "W1", in.w1},
-          {"inputs.w2", "W2", in.w2},
-          {"inputs.w3", "W3", in.w3}};
+std::vector<CallerTensor> tensorsOf(const moeblaze_inputs& in) {
+  return {{"inputs.x", std::string(kInput), in.x},         {"inputs.topk_ids", std::string(kTopkIds), in.topk_ids},
+          {"inputs.gates", std::string(kGates), in.gates}, {"inputs.w1", std::string(kW1), in.w1},
+          {"inputs.w2", std::string(kW2), in.w2},          {"inputs.w3", std::string(kW3), in.w3}};
 }
 
 std::byte* deviceAddress(const void* data, const char* field, uintptr_t alignment) {
@@ -163,12 +187,12 @@ std::byte* deviceAddress(const void* data, const char* field, uintptr_t alignmen
   return static_cast<std::byte*>(const_cast<void*>(data));
 }
 
-/// First byte of every buffer of a phase, by buffer.
-std::vector<std::byte*> addressesOf(const PlannedLayer& layer, Phase phase, std::span<const Tensor> tensors,
+/// The first byte of every buffer that a phase uses, by buffer; null for all others.
+std::vector<std::byte*> addressesOf(const PlannedLayer& layer, Phase phase, std::span<const CallerTensor> tensors,
                                     const void* saved, const void* workspace) {
   const std::vector<Buffer>& buffers = layer.plan.buffers;
   std::vector<std::byte*> addresses(buffers.size(), nullptr);
-  for (const Tensor& tensor : tensors) {
+  for (const CallerTensor& tensor : tensors) {
     const auto found = std::ranges::find(buffers, tensor.buffer, &Buffer::name);
     if (found == buffers.end() && tensor.data != nullptr)
       throw InputError(fmt::format("{} is given, but {} has no second projection; allowed: NULL", tensor.field,
@@ -195,14 +219,16 @@ using namespace moeblaze;
 
 struct moeblaze_layer {
   explicit moeblaze_layer(const moeblaze_config& config) : planned(config), context(defaultStream()) {}
-  void enqueue(Phase phase, std::span<const Tensor> tensors, void* saved, void* workspace, void* stream);
+  void enqueue(Phase phase, std::span<const CallerTensor> tensors, void* saved, void* workspace, void* stream);
 
   const PlannedLayer planned;
   cuda::Context context;
-  std::mutex turn;  ///< frameworks run backward on a thread of its own
+  cuda::PlanRun run{context};
+  std::mutex turn;  ///< held by one call at a time, because frameworks run backward on a thread of its own
 };
 
-void moeblaze_layer::enqueue(Phase phase, std::span<const Tensor> tensors, void* saved, void* workspace, void* stream) {
+void moeblaze_layer::enqueue(Phase phase, std::span<const CallerTensor> tensors, void* saved, void* workspace,
+                             void* stream) {
   const Plan& plan = planned.plan;
   const std::vector<std::byte*> addresses = addressesOf(planned, phase, tensors, saved, workspace);
   const auto storageOf = [&](BufferId id) {
@@ -217,7 +243,7 @@ void moeblaze_layer::enqueue(Phase phase, std::span<const Tensor> tensors, void*
   const std::lock_guard lock(turn);
   context.setStream(static_cast<cudaStream_t>(stream));
   for (const Step& step : plan.steps)
-    if (step.phase == phase) cuda::runStep(bindStep(plan, step, storageOf), context);
+    if (step.phase == phase) cuda::runStep(bindStep(plan, step, storageOf), run);
 }
 
 moeblaze_status moeblaze_query(const moeblaze_config* config, moeblaze_sizes* sizes) {
@@ -243,8 +269,8 @@ moeblaze_status moeblaze_forward(moeblaze_layer* layer, const moeblaze_inputs* i
   return guarded([&] {
     moeblaze_layer& self = present(layer, "layer", "what moeblaze_create made");
     const moeblaze_inputs& in = present(inputs, "inputs", "a moeblaze_inputs");
-    std::vector<Tensor> tensors = tensorsOf(in);
-    tensors.push_back({"output", "O", output});
+    std::vector<CallerTensor> tensors = tensorsOf(in);
+    tensors.push_back({"output", std::string(kOutput), output});
     self.enqueue(Phase::forward, tensors, saved, workspace, stream);
   });
 }
@@ -255,13 +281,13 @@ moeblaze_status moeblaze_backward(moeblaze_layer* layer, const moeblaze_inputs* 
     moeblaze_layer& self = present(layer, "layer", "what moeblaze_create made");
     const moeblaze_inputs& in = present(inputs, "inputs", "a moeblaze_inputs");
     const moeblaze_gradients& out = present(gradients, "gradients", "a moeblaze_gradients");
-    std::vector<Tensor> tensors = tensorsOf(in);
-    tensors.insert(tensors.end(), {{"gradients.output_gradient", "dO", out.output_gradient},
-                                   {"gradients.dx", "dx", out.dx},
-                                   {"gradients.dgates", "dgates", out.dgates},
-                                   {"gradients.dw1", "dW1", out.dw1},
-                                   {"gradients.dw2", "dW2", out.dw2},
-                                   {"gradients.dw3", "dW3", out.dw3}});
+    std::vector<CallerTensor> tensors = tensorsOf(in);
+    tensors.insert(tensors.end(), {{"gradients.output_gradient", std::string(kOutputGradient), out.output_gradient},
+                                   {"gradients.dx", std::string(kInputGradient), out.dx},
+                                   {"gradients.dgates", std::string(kGateGradient), out.dgates},
+                                   {"gradients.dw1", gradientOf(kW1), out.dw1},
+                                   {"gradients.dw2", gradientOf(kW2), out.dw2},
+                                   {"gradients.dw3", gradientOf(kW3), out.dw3}});
     self.enqueue(Phase::backward, tensors, saved, workspace, stream);
   });
 }

@@ -16,11 +16,14 @@ namespace {
 struct Options {
   OutputOptions output;
   std::string shapes = "65536x4x16,65536x8x256,1048576x8x64";
-  std::string device = "0";
+  GpuOptions gpu;
   std::string repeat = "50";
 };
 
-/// "LxKxE,...": tokens, choices, experts of each.
+/// The highest --repeat of this command. Builds are short, so that it is higher than kMaxRepeats.
+constexpr int64_t kMaxDispatchRepeats = 100'000;
+
+/// Parses "LxKxE,...": the tokens, choices and experts of each shape.
 std::vector<cuda::DispatchShape> parseShapes(const std::string& text) {
   std::vector<cuda::DispatchShape> shapes;
   for (const std::string& word : CLI::detail::split(text, ',')) {
@@ -39,8 +42,8 @@ std::vector<cuda::DispatchShape> parseShapes(const std::string& text) {
 void run(const Options& options, std::ostream& out) {
   options.output.format();
   const std::vector<cuda::DispatchShape> shapes = parseShapes(options.shapes);
-  const int64_t repeats = parseCount("--repeat", options.repeat, 1, 100000);
-  const cuda::DispatchBench bench(static_cast<int>(parseCount("--device", options.device, 0, kMostDevices)));
+  const int64_t repeats = parseCount("--repeat", options.repeat, 1, kMaxDispatchRepeats);
+  const cuda::DispatchBench bench(options.gpu.number());
   std::vector<Record> records;
   for (const cuda::DispatchShape& shape : shapes) {
     const std::vector<cuda::DispatchTiming> timings = bench.measure(shape, repeats);
@@ -81,7 +84,7 @@ std::function<void(std::ostream& out)> addBenchDispatch(CLI::App& app) {
   command->add_option("--shapes", options->shapes, "Shapes LxKxE separated by commas: tokens, top_k, experts")
       ->capture_default_str()
       ->type_name("LIST");
-  command->add_option("--device", options->device, "GPU to run on")->capture_default_str()->type_name("N");
+  options->gpu.addDevice(*command);
   addRepeat(*command, options->repeat);
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };

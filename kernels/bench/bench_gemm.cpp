@@ -17,23 +17,22 @@ struct Options {
   LayerOptions layer;
   OutputOptions output;
   std::string system = "moeblaze";
-  std::string device = "0";
-  bool portable = false;
+  GpuOptions gpu;
   std::string repeat = "20";
 };
 
 void run(const Options& options, std::ostream& out) {
   options.output.format();
   const ConfigSource source = options.layer.load();
-  const int64_t repeats = parseCount("--repeat", options.repeat, 1, kMostRepeats);
+  const int64_t repeats = parseCount("--repeat", options.repeat, 1, kMaxRepeats);
   const Routing routing = parseRouting(options.layer.routing, source.layer);
   const std::vector<Plan> plans{buildPlan(source.layer, routing, System::parse(options.system))};
   const GpuBench bench{.plans = plans,
                        .bare = plans.front(),
                        .routing = routing,
-                       .device = static_cast<int>(parseCount("--device", options.device, 0, kMostDevices)),
+                       .device = options.gpu.number(),
                        .repeats = repeats,
-                       .portable = options.portable};
+                       .portable = options.gpu.portable};
   std::cerr << fmt::format("running {} under {}, {} times\n", source.layer.name, plans.front().system, repeats);
   const InterruptWatch watch;
   const std::vector<Record> records = benchProductsOnGpu(bench);
@@ -64,8 +63,9 @@ std::function<void(std::ostream& out)> addBenchGemm(CLI::App& app) {
   command->add_option("--system", options->system, "A system, as moeblaze-sim takes it")
       ->capture_default_str()
       ->type_name("SYSTEM");
-  command->add_option("--device", options->device, "GPU to run on")->capture_default_str()->type_name("N");
-  command->add_flag("--portable", options->portable, "Kernels that any GPU from sm_80 on runs, not those for this one");
+  options->gpu.addDevice(*command);
+  command->add_flag("--portable", options->gpu.portable,
+                    "Kernels that any GPU from sm_80 on runs, not those for this one");
   addRepeat(*command, options->repeat);
   options->output.addTo(*command);
   return [options](std::ostream& out) { run(*options, out); };

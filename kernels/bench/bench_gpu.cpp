@@ -13,7 +13,7 @@
 #include "core/base/median.h"
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/exec/executor.h"
-#include "kernels/cuda/exec/steps.h"
+#include "kernels/cuda/exec/support.h"
 #include "kernels/cuda/library/references.h"
 
 namespace moeblaze {
@@ -24,10 +24,10 @@ using cuda::Context;
 using cuda::Runner;
 using cuda::SquareProduct;
 
-/// Rounds before any counts: the first allocates, the others bring clocks to where they stay.
+/// Rounds that do not count: the first one allocates, the others bring the clocks to where they stay.
 constexpr int kWarmUps = 3;
 
-/// Milliseconds of work between two marks of one stream.
+/// Measures the milliseconds of work between two marks on one stream.
 class Stopwatch {
  public:
   explicit Stopwatch(const Context& context) : stream_(context.stream()) {
@@ -60,7 +60,7 @@ class Stopwatch {
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
 };
 
-/// One thing's times, a pair a round.
+/// The times in ms of one measured thing, one for each round.
 struct Times {
   std::vector<double> forward, backward;
   double forwardMs() const { return median(forward); }
@@ -82,13 +82,13 @@ double trafficOf(const Plan& plan, bool forwardOnly) {
   return bytes;
 }
 
-/// Whose products the Plan's are.
+/// The name of the kernels that compute the Plan's products.
 const char* kernelsOf(const Plan& plan, const Context& context) {
   const bool sorts = std::ranges::any_of(plan.steps, [](const Step& step) { return step.op == Op::sort; });
   return sorts ? "cuBLAS" : context.usesWgmma() ? "wgmma" : "mma.sync";
 }
 
-/// Every Plan and both references in turn.
+/// Rounds of measurements, in each of which every Plan and both references run in turn.
 class LayerRounds {
  public:
   LayerRounds(const GpuBench& bench, Context& context)
@@ -153,7 +153,8 @@ class LayerRounds {
   Times squareTimes_, bareTimes_;
 };
 
-/// Calls `round(counts)` as often as asked; false when the user stopped it before one counted.
+/// Calls round(counts) for the warm-ups and then `repeats` times. Returns false when the user stopped it before any
+/// round counted.
 bool repeat(int64_t repeats, const std::function<void(bool counts)>& round) {
   int64_t counted = 0;
   for (int64_t i = -kWarmUps; i < repeats && !InterruptWatch::requested(); ++i) {
@@ -166,7 +167,7 @@ bool repeat(int64_t repeats, const std::function<void(bool counts)>& round) {
 }  // namespace
 
 std::vector<Record> benchLayerOnGpu(const GpuBench& bench) {
-  for (const Plan& plan : bench.plans) cuda::runnable(plan);  // what is wrong before what is missing
+  for (const Plan& plan : bench.plans) cuda::runnable(plan);  // a wrong Plan is refused before a missing GPU
   Context context(bench.device);
   context.setPortable(bench.portable);
   LayerRounds rounds(bench, context);

@@ -1,4 +1,4 @@
-// In builds without the CUDA toolkit: the commands are there and say what is missing.
+// The GPU commands of builds without the CUDA toolkit: they exist and say what is missing.
 #include "core/base/error.h"
 #include "kernels/bench/bench.h"
 #include "kernels/bench/bench_gpu.h"

@@ -21,18 +21,17 @@ namespace {
 struct Options {
   LayerOptions layer;
   OutputOptions output;
+  GpuOptions gpu;
   std::string systems = "moeblaze,megablocks";
   std::string backend = "host";
   std::string dtype;
-  std::string device = "0";
-  bool portable = false;
   std::string repeat = "";
   std::string trace;
   bool forwardOnly = false;
 };
 
 constexpr std::array<std::string_view, 2> kBackends{"host", "cuda"};
-/// Repeats unless told otherwise: a GPU's are short, and its clocks move.
+/// Repeats unless the user says otherwise. A GPU gets more because its runs are short and its clocks move.
 constexpr int64_t kHostRepeats = 3, kCudaRepeats = 20;
 
 struct Timing {
@@ -48,7 +47,7 @@ Timing timingOf(const Plan& plan, const Execution& execution) {
 
 double medianMs(const std::vector<int64_t>& times) { return static_cast<double>(median(times)) / 1e6; }
 
-/// The last run's trace goes to `traceFile`, unless that is empty.
+/// Measures the Plan on the host. The last run's trace is written to `traceFile` unless that is empty.
 Record measure(const Plan& plan, const LayerInputs& inputs, int64_t repeats, const std::string& traceFile) {
   std::vector<int64_t> forward, backward;
   int64_t observedPeak = 0;
@@ -88,14 +87,14 @@ DType parseDType(const std::string& text) {
   refuseName("--dtype", text, names);
 }
 
-/// One layer and the Plans to run it as.
+/// One layer, and the Plans that it is run as.
 struct Layer {
   ConfigSource source;
   Routing routing;
   std::vector<Plan> plans;
 };
 
-/// `paper` stands for the seven shapes of the paper.
+/// The layers that CONFIG names; `paper` stands for the paper's seven shapes.
 std::vector<Layer> layersOf(const Options& options, const std::vector<System>& chosen) {
   std::vector<std::string> names;
   for (const ConfigSource& source : namedConfigs())
@@ -131,10 +130,10 @@ void runOnCuda(const Layer& layer, const Options& options, int64_t repeats, std:
   const GpuBench bench{.plans = layer.plans,
                        .bare = bare,
                        .routing = layer.routing,
-                       .device = static_cast<int>(parseCount("--device", options.device, 0, kMostDevices)),
+                       .device = options.gpu.number(),
                        .repeats = repeats,
                        .forwardOnly = options.forwardOnly,
-                       .portable = options.portable};
+                       .portable = options.gpu.portable};
   for (Record& record : benchLayerOnGpu(bench)) records.push_back(std::move(record));
 }
 
@@ -178,8 +177,8 @@ void run(const Options& options, std::ostream& out) {
   const bool cuda = options.backend == "cuda";
   if (options.forwardOnly && !cuda) throw InputError("--forward needs --backend cuda; the host runs whole steps");
   const int64_t repeats = options.repeat.empty() ? (cuda ? kCudaRepeats : kHostRepeats)
-                                                 : parseCount("--repeat", options.repeat, 1, kMostRepeats);
-  // All Plans first: a wrong parameter should not cost a run.
+                                                 : parseCount("--repeat", options.repeat, 1, kMaxRepeats);
+  // All Plans are built first, because a wrong parameter should not cost a run.
   const std::vector<Layer> layers = layersOf(options, parseSystems(options.systems));
   if (!options.trace.empty() && (cuda || layers.size() * layers.front().plans.size() != 1))
     throw InputError("--trace needs --backend host, one config and one system");
@@ -221,8 +220,8 @@ std::function<void(std::ostream& out)> addBenchLayer(CLI::App& app) {
       ->type_name("BACKEND");
   command->add_option("--dtype", options->dtype, "bf16, fp16, fp32 or fp64 (default: the config's)")
       ->type_name("DTYPE");
-  command->add_option("--device", options->device, "GPU to run on")->capture_default_str()->type_name("N");
-  command->add_flag("--portable", options->portable,
+  options->gpu.addDevice(*command);
+  command->add_flag("--portable", options->gpu.portable,
                     "Kernels that any GPU from sm_80 on runs, not those for this one (cuda)");
   command->add_flag("--forward", options->forwardOnly, "Forward only (cuda)");
   command

@@ -21,9 +21,9 @@ struct Options {
 };
 
 constexpr int kBlock = 1000;
-constexpr double kLeastSeconds = 0.01, kMostSeconds = 600;
+constexpr double kMinSeconds = 0.01, kMaxSeconds = 600;
 
-/// Seconds of one block of simulations: routing, Plan, lifetimes, figures; nothing is kept between them.
+/// Seconds that one block of simulations takes: routing, Plan, lifetimes and figures, with nothing kept between them.
 double timeBlock(const MoeConfig& config, const System& system, int64_t& peak) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < kBlock; ++i) {
@@ -34,9 +34,9 @@ double timeBlock(const MoeConfig& config, const System& system, int64_t& peak) {
 }
 
 void run(const Options& options, std::ostream& out) {
-  if (!(options.seconds >= kLeastSeconds && options.seconds <= kMostSeconds))
+  if (!(options.seconds >= kMinSeconds && options.seconds <= kMaxSeconds))
     throw InputError(
-        fmt::format("--seconds {} is out of range; allowed: {} to {}", options.seconds, kLeastSeconds, kMostSeconds));
+        fmt::format("--seconds {} is out of range; allowed: {} to {}", options.seconds, kMinSeconds, kMaxSeconds));
   const MoeConfig config = loadConfig(options.config).layer;
   const System system = System::parse(options.system);
   std::vector<double> blocks;

@@ -6,6 +6,12 @@
 
 namespace moeblaze {
 
+void GpuOptions::addDevice(CLI::App& command) {
+  command.add_option("--device", device, "GPU to run on")->capture_default_str()->type_name("N");
+}
+
+int GpuOptions::number() const { return static_cast<int>(parseCount("--device", device, 0, kMaxDevices)); }
+
 int runBench(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   CLI::App app("Benchmarks of the MoEBlaze toolkit; they report and never fail on time.", "moeblaze-bench");
   app.require_subcommand(1);

@@ -67,7 +67,7 @@ void StepRun<T>::activationBackward() {
 }
 
 template <typename T>
-void StepRun<T>::multiplyElements() {
+void StepRun<T>::multiply() {
   store(out(0), load(data(0)).cwiseProduct(load(data(1))));
 }
 
@@ -106,7 +106,7 @@ void StepRun<T>::fusedActivationBackward() {
   template Matrix<T> StepRun<T>::activationGradient(const Matrix<T>&, const Matrix<T>&) const; \
   template void StepRun<T>::activation();                                                      \
   template void StepRun<T>::activationBackward();                                              \
-  template void StepRun<T>::multiplyElements();                                                \
+  template void StepRun<T>::multiply();                                                        \
   template void StepRun<T>::multiplyBackward();                                                \
   template void StepRun<T>::fusedActivation();                                                 \
   template void StepRun<T>::fusedActivationBackward();

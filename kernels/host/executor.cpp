@@ -19,12 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One run of a Plan, Step by Step.
+/// One run of a Plan on the processor, Step by Step.
 class HostRun {
  public:
   HostRun(const Plan& plan, const LayerInputs& inputs) : plan_(plan), inputs_(inputs), memory_(plan) {}
 
   Execution run() {
+    requirePlannedRouting(plan_, inputs_.topkIds);
     allocateExternals();
     const std::vector<int64_t> planned = bytesPerStep(plan_);
     start_ = Clock::now();
@@ -56,7 +57,7 @@ class HostRun {
 
   void give(BufferId id) { writeInput(plan_, id, inputs_, memory_.data(id)); }
 
-  /// Every storage whose planned lifetime begins with Step i.
+  /// Allocates every storage whose planned lifetime begins with Step i.
   void begin(int32_t i) {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
       const Buffer& buffer = plan_.buffers[b];
@@ -105,7 +106,7 @@ class HostRun {
     for (const Operand& operand : plan_.writes(step)) writes.push_back(tensor(operand, step));
     const int64_t startNs = now();
     if (step.op == Op::release) {
-      // Lets go of what it names; nothing runs.
+      // The framework lets go of what the Step names; nothing runs.
     } else {
       run(step, std::move(reads), std::move(writes));
     }
@@ -126,7 +127,7 @@ class HostRun {
     }
   }
 
-  /// Which slots the Plan's dispatch served, once the structure that says so exists.
+  /// Notes which slots the Plan's dispatch gave a row, once the structure that tells exists.
   void collectDispatch(int32_t i) {
     for (const Operand& operand : plan_.writes(plan_.steps[i])) {
       const Buffer& buffer = plan_.buffer(operand.id);
@@ -144,7 +145,7 @@ class HostRun {
     copyTrack(observed_, kObserved, trace, kObserved);
   }
 
-  static constexpr TrackId kObserved{1};  // makeTrace's planned track is the first
+  static constexpr TrackId kObserved{1};  // makeTrace's planned track is track 0
 
   const Plan& plan_;
   const LayerInputs& inputs_;

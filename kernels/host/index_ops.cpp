@@ -6,10 +6,11 @@
 namespace moeblaze::host {
 namespace {
 
-/// Every kept pair in row order: grouped by expert, tokens ascending within one, beside where its expert's rows begin.
+/// Every kept pair of token and expert in row order, that is grouped by expert with tokens ascending within one, and
+/// where each expert's rows begin.
 struct Pairs {
   std::vector<int64_t> slot, expert;  ///< of each pair
-  std::vector<int64_t> row;           ///< of each pair, padding counted
+  std::vector<int64_t> row;           ///< of each pair; padding counts as rows
   std::vector<int64_t> pairEnds, rowStarts;
   int64_t rows = 0;
 };
@@ -36,7 +37,7 @@ Pairs sortPairs(const Plan& plan, const Tensor& ids) {
   return pairs;
 }
 
-/// Fills an index structure of one entry a row (padding -1) or a pair.
+/// Fills an index structure that has one entry for each row, where padding gets -1, or one for each pair.
 void fillRows(const Tensor& tensor, const Pairs& pairs, auto&& valueOfPair) {
   const bool perPair = tensor.rows() == std::ssize(pairs.slot);
   for (int64_t i = 0; !perPair && i < tensor.rows(); ++i) tensor.setInteger(i, -1);
@@ -44,7 +45,7 @@ void fillRows(const Tensor& tensor, const Pairs& pairs, auto&& valueOfPair) {
     tensor.setInteger(perPair ? static_cast<int64_t>(i) : pairs.row[i], valueOfPair(i));
 }
 
-void fill(const Tensor& tensor, const Pairs& pairs, const Tensor& ids, const MoeConfig& c) {
+void fillStructure(const Tensor& tensor, const Pairs& pairs, const Tensor& ids, const MoeConfig& c) {
   switch (tensor.buffer->meaning) {
     case Meaning::none:
     case Meaning::scratch:
@@ -87,15 +88,29 @@ void fill(const Tensor& tensor, const Pairs& pairs, const Tensor& ids, const Moe
 }  // namespace
 
 template <typename T>
-void StepRun<T>::index() {
+void StepRun<T>::buildStructures() {
   const auto ids = std::find_if(reads.begin(), reads.end(),
                                 [](const Tensor& t) { return t.buffer->meaning == Meaning::expertOfSlot; });
   assert(ids != reads.end());
   const Pairs pairs = sortPairs(plan, *ids);
-  for (const Tensor& tensor : writes) fill(tensor, pairs, *ids, plan.config);
+  for (const Tensor& tensor : writes) fillStructure(tensor, pairs, *ids, plan.config);
 }
 
-template void StepRun<float>::index();
-template void StepRun<double>::index();
+template <typename T>
+void StepRun<T>::sort() {
+  buildStructures();
+}
+
+template <typename T>
+void StepRun<T>::buildIndex() {
+  buildStructures();
+}
+
+template void StepRun<float>::buildStructures();
+template void StepRun<double>::buildStructures();
+template void StepRun<float>::sort();
+template void StepRun<double>::sort();
+template void StepRun<float>::buildIndex();
+template void StepRun<double>::buildIndex();
 
 }  // namespace moeblaze::host

@@ -11,7 +11,7 @@ void StepRun<T>::gather() {
 
 template <typename T>
 void StepRun<T>::scatter() {
-  gather();  // the layouts say which way rows go
+  gather();  // loadRows and storeRows follow the layouts, whichever way the rows go
 }
 
 template <typename T>
@@ -51,7 +51,7 @@ void StepRun<T>::combine() {
   const auto gates = rowGates();
   Matrix<T> sum = Matrix<T>::Zero(out(0).rows(), rows.cols());
   for (int64_t r = 0; r < rows.rows(); ++r) {
-    // Without an index structure the rows are slots.
+    // Without an index structure the rows are the slots themselves.
     const int64_t token = identity() ? r / plan.config.topK : map.token(r);
     if (token >= 0) sum.row(token) += gates(r) * rows.row(r);
   }
@@ -67,6 +67,19 @@ void StepRun<T>::reduceGradients() {
   store(out(0), sum);
   storeRows(out(1), loadRows(*read(Use::parts)).rowwise().sum());
 }
+
+template <typename T>
+void StepRun<T>::cast() {
+  store(out(0), load(data(0)));
+}
+
+template <typename T>
+void StepRun<T>::fill() {
+  store(out(0), Matrix<T>::Zero(out(0).rows(), out(0).columns()));
+}
+
+template <typename T>
+void StepRun<T>::release() {}
 
 template <typename T>
 void StepRun<T>::add() {
@@ -90,7 +103,7 @@ void StepRun<T>::gateGradient() {
   const auto product = weights();
   const bool slots = identity() && data(0).buffer->layout == Layout::slots;
   Matrix<T> first = slots ? load(data(0)) : loadRows(data(0));
-  if (!product.empty()) first = multiply(first, *product.front(), false);
+  if (!product.empty()) first = timesWeight(first, *product.front(), false);
   if (dataCount() > 1) {
     if (slots) {
       const Matrix<T> tokens = load(data(1));
@@ -111,6 +124,9 @@ void StepRun<T>::gateGradient() {
   template void StepRun<T>::reduce();          \
   template void StepRun<T>::combine();         \
   template void StepRun<T>::reduceGradients(); \
+  template void StepRun<T>::cast();            \
+  template void StepRun<T>::fill();            \
+  template void StepRun<T>::release();         \
   template void StepRun<T>::add();             \
   template void StepRun<T>::concatenate();     \
   template void StepRun<T>::gateGradient();

@@ -5,7 +5,7 @@
 namespace moeblaze::host {
 
 template <typename T>
-Matrix<T> StepRun<T>::multiply(const Matrix<T>& rows, const Tensor& weight, bool transposed) const {
+Matrix<T> StepRun<T>::timesWeight(const Matrix<T>& rows, const Tensor& weight, bool transposed) const {
   const auto extents = weight.buffer->shape.extents();
   const int64_t in = extents[extents.size() - 2], columns = extents.back();
   Matrix<T> result = Matrix<T>::Zero(rows.rows(), transposed ? in : columns);
@@ -30,8 +30,8 @@ Matrix<T> StepRun<T>::multiply(const Matrix<T>& rows, const Tensor& weight, bool
 template <typename T>
 void StepRun<T>::product() {
   const auto factors = weights();
-  Matrix<T> sum = multiply(loadRows(data(0)), *factors[0], step.gemm.transposed);
-  for (size_t i = 1; i < factors.size(); ++i) sum += multiply(loadRows(data(i)), *factors[i], step.gemm.transposed);
+  Matrix<T> sum = timesWeight(loadRows(data(0)), *factors[0], step.gemm.transposed);
+  for (size_t i = 1; i < factors.size(); ++i) sum += timesWeight(loadRows(data(i)), *factors[i], step.gemm.transposed);
   for (const Tensor* target : operandsOf(writes, Use::data)) {
     const bool accumulates =
         std::any_of(reads.begin(), reads.end(), [&](const Tensor& t) { return t.buffer == target->buffer; });
@@ -41,6 +41,16 @@ void StepRun<T>::product() {
       storeRows(*target, sum.array().colwise() * rowGates().array());
     }
   }
+}
+
+template <typename T>
+void StepRun<T>::groupedGemm() {
+  product();
+}
+
+template <typename T>
+void StepRun<T>::denseGemm() {
+  product();
 }
 
 template <typename T>
@@ -65,10 +75,10 @@ void StepRun<T>::weightGradient() {
 template <typename T>
 std::pair<Matrix<T>, Matrix<T>> StepRun<T>::project(const Matrix<T>& rows,
                                                     const std::vector<const Tensor*>& factors) const {
-  Matrix<T> a = multiply(rows, *factors[0], false);
+  Matrix<T> a = timesWeight(rows, *factors[0], false);
   if (!isGated(plan.config.activation)) return {std::move(a), {}};
-  if (factors.size() > 1) return {std::move(a), multiply(rows, *factors[1], false)};
-  const int64_t half = a.cols() / 2;  // W1 and W2 side by side
+  if (factors.size() > 1) return {std::move(a), timesWeight(rows, *factors[1], false)};
+  const int64_t half = a.cols() / 2;  // W1 and W2 are side by side in one tensor
   return {a.leftCols(half), a.rightCols(half)};
 }
 
@@ -108,7 +118,8 @@ void StepRun<T>::fusedUp() {
 template <typename T>
 void StepRun<T>::fusedDownBackward() {
   const bool gated = isGated(plan.config.activation);
-  const Matrix<T> gradient = multiply(loadRows(data(0)), *weights().front(), true);  // of Y, the gate apart
+  // Y's gradient before it is scaled by the gate.
+  const Matrix<T> gradient = timesWeight(loadRows(data(0)), *weights().front(), true);
   Matrix<T> a, b;
   if (const auto again = operandsOf(reads, Use::recompute); !again.empty()) {
     std::tie(a, b) = project(loadRows(*again[0]), {again.begin() + 1, again.end()});
@@ -139,8 +150,10 @@ void StepRun<T>::fusedDownBackward() {
 }
 
 #define INSTANTIATE(T)                                                                                              \
-  template Matrix<T> StepRun<T>::multiply(const Matrix<T>&, const Tensor&, bool) const;                             \
+  template Matrix<T> StepRun<T>::timesWeight(const Matrix<T>&, const Tensor&, bool) const;                          \
   template void StepRun<T>::product();                                                                              \
+  template void StepRun<T>::groupedGemm();                                                                          \
+  template void StepRun<T>::denseGemm();                                                                            \
   template void StepRun<T>::weightGradient();                                                                       \
   template std::pair<Matrix<T>, Matrix<T>> StepRun<T>::project(const Matrix<T>&, const std::vector<const Tensor*>&) \
       const;                                                                                                        \

@@ -12,7 +12,7 @@ const Tensor& idsOf(const std::vector<Tensor>& tensors) {
                        [](const Tensor& t) { return t.buffer->meaning == Meaning::expertOfSlot; });
 }
 
-/// Where a gate of `token` lies in the tensor's column: its slot, or its pair in a dense map.
+/// The place of a token's gate in the tensor's column: that of its slot, or of the expert and token in a dense map.
 int64_t gateAt(const Tensor& gates, int64_t token, int64_t choice, int64_t expert) {
   const auto extents = gates.buffer->shape.extents();
   return gates.buffer->layout == Layout::expertTokens ? expert * extents[1] + token : token * extents[1] + choice;
@@ -27,7 +27,7 @@ Row<T> softmax(const Row<T>& logits) {
   return exponentials / exponentials.sum();
 }
 
-/// The k largest, falling; ties to the lower id.
+/// The places of the k largest values, largest first; among equal values the lower place comes first.
 template <typename T>
 std::vector<int64_t> largest(const Row<T>& values, int64_t k) {
   std::vector<int64_t> order(values.size());
@@ -97,7 +97,7 @@ void StepRun<T>::routeBackward() {
       case Router::sigmoid:
         for (int64_t j = 0; j < c.topK; ++j) gradient(t, chosen[j]) = upstream(j) * score(j) * (T(1) - score(j));
         break;
-      case Router::softmaxTopk:  // every logit moves the sum the chosen are divided by
+      case Router::softmaxTopk:  // every logit is part of the sum by which the chosen scores are divided
         gradient.row(t) = -upstream.dot(score) * scores.row(t);
         for (int64_t j = 0; j < c.topK; ++j) gradient(t, chosen[j]) += upstream(j) * score(j);
         break;

@@ -5,8 +5,8 @@
 namespace moeblaze::host {
 namespace {
 
-/// First row of every expert and the number of rows, [E+1], from whatever says so; empty when nothing does, and for
-/// dense Steps.
+/// First row of every expert, then the number of rows: [E+1], from whichever structure tells. Empty when none does, and
+/// for dense Steps.
 std::vector<int64_t> allStarts(const Plan& plan, const Step& step, const std::vector<Tensor>& reads) {
   if (step.gemm.experts == 0) return {};
   const int64_t experts = plan.config.experts;

@@ -1,14 +1,6 @@
 #include "kernels/host/step.h"
 
-#include <algorithm>
-
 namespace moeblaze::host {
-
-template <typename T>
-const Tensor* StepRun<T>::first(const std::vector<Tensor>& tensors, Use use) {
-  const auto found = operandsOf(tensors, use);
-  return found.empty() ? nullptr : found.front();
-}
 
 template <typename T>
 int64_t StepRun<T>::firstRowIn(const Tensor& tensor) const {
@@ -17,7 +9,7 @@ int64_t StepRun<T>::firstRowIn(const Tensor& tensor) const {
 
 namespace {
 
-/// Row of a token-addressed tensor that a routed row goes to or comes from; -1 for padding.
+/// The row of a tensor of tokens, slots or pairs that the Step's row `row` is read from or written to; -1 for padding.
 int64_t address(const Tensor& tensor, const RowMap& map, int64_t row) {
   const int64_t token = map.token(row);
   if (token < 0) return -1;
@@ -67,60 +59,11 @@ Eigen::Matrix<T, Eigen::Dynamic, 1> StepRun<T>::rowGates() const {
 template <typename T>
 void StepRun<T>::run() {
   switch (step.op) {
-    case Op::route:
-      return route();
-    case Op::routeBackward:
-      return routeBackward();
-    case Op::sort:
-    case Op::buildIndex:
-      return index();
-    case Op::gather:
-      return gather();
-    case Op::scatter:
-      return scatter();
-    case Op::scatterAdd:
-      return scatterAdd();
-    case Op::scaleRows:
-      return scaleRows();
-    case Op::reduce:
-      return reduce();
-    case Op::combine:
-      return combine();
-    case Op::reduceGradients:
-      return reduceGradients();
-    case Op::groupedGemm:
-    case Op::denseGemm:
-      return product();
-    case Op::weightGradient:
-      return weightGradient();
-    case Op::fusedUp:
-      return fusedUp();
-    case Op::fusedDownBackward:
-      return fusedDownBackward();
-    case Op::activation:
-      return activation();
-    case Op::activationBackward:
-      return activationBackward();
-    case Op::multiply:
-      return multiplyElements();
-    case Op::multiplyBackward:
-      return multiplyBackward();
-    case Op::fusedActivation:
-      return fusedActivation();
-    case Op::fusedActivationBackward:
-      return fusedActivationBackward();
-    case Op::gateGradient:
-      return gateGradient();
-    case Op::cast:
-      return store(out(0), load(data(0)));
-    case Op::add:
-      return add();
-    case Op::concatenate:
-      return concatenate();
-    case Op::fill:
-      return store(out(0), Matrix<T>::Zero(out(0).rows(), out(0).columns()));
-    case Op::release:
-      return;
+#define MOEBLAZE_OP(op, text) \
+  case Op::op:                \
+    return op();
+    MOEBLAZE_OPS(MOEBLAZE_OP)
+#undef MOEBLAZE_OP
   }
 }
 

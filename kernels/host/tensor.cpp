@@ -29,7 +29,7 @@ auto withType(DType dtype, F&& f) {
   return f(uint8_t{});
 }
 
-/// Eigen converts double to its 16-bit types through float; going by float first makes that explicit.
+/// Eigen converts double to its 16-bit types by way of float; converting to float first makes that explicit.
 template <typename Stored, typename T>
 Stored convert(T value) {
   if constexpr (std::is_same_v<Stored, Eigen::bfloat16> || std::is_same_v<Stored, Eigen::half>) {

@@ -10,13 +10,14 @@ namespace moeblaze::host {
 template <typename T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// A bound operand in host memory. Storage is of the buffer's dtype; kernels compute in T (float, or double for fp64).
+/// A bound operand in host memory. It is stored in the buffer's dtype; kernels compute in T, which is float, or double
+/// for fp64.
 struct Tensor : BoundOperand {
-  /// Elements [first, first + count) of a flat integer structure.
+  /// The element at place `at` of an integer structure.
   int64_t integer(int64_t at) const;
   void setInteger(int64_t at, int64_t value) const;
 
-  /// `count` rows from `first` on, converted to T.
+  /// `count` rows from row `first` on, converted to T.
   template <typename T>
   Matrix<T> load(int64_t first, int64_t count) const;
   template <typename T>
@@ -28,7 +29,8 @@ struct Tensor : BoundOperand {
   void store(const Matrix<T>& values, int64_t first = 0) const;
 };
 
-/// Rounds to nearest, ties to even: how every kernel stores bf16 and fp16.
+/// Converts one element between T and a buffer's dtype. Storing rounds to nearest, ties to even, as every kernel does
+/// for bf16 and fp16.
 template <typename T>
 void storeElement(DType dtype, std::byte* at, T value);
 template <typename T>

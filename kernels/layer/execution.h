@@ -12,18 +12,18 @@
 namespace moeblaze {
 
 /// A Plan that cannot be executed: a Step asks for a buffer that does not exist at that moment, something was written
-/// behind a buffer, or bytes alive are not what was planned. Names the Step and the buffer.
+/// behind a buffer, or the bytes alive are not those planned. The text names the Step and the buffer.
 class PlanFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What running a Plan gave.
+/// What a run of a Plan gives.
 struct Execution {
   LayerResults results;
-  std::vector<int64_t> stepNs;           ///< time of each Step
+  std::vector<int64_t> stepNs;           ///< time of each Step in ns
   std::vector<int64_t> observedPerStep;  ///< bytes the executor held during each Step
-  std::vector<uint8_t> kept;             ///< [L, k]; 0 where no row served the slot; empty when every one was
+  std::vector<uint8_t> kept;             ///< [L, k]; 0 where no row served the slot; empty when every slot was served
   Trace trace;                           ///< a planned and an observed track
 };
 

@@ -8,8 +8,8 @@
 
 namespace moeblaze {
 
-/// One layer's numbers in fp64, row-major, in the layouts every Plan's are derived from. Empty vectors where the config
-/// has no such tensor.
+/// One layer's numbers in fp64, row-major. The layouts of every Plan derive from these. Vectors are empty where the
+/// config has no such tensor.
 struct LayerInputs {
   MoeConfig config;
   std::vector<int32_t> topkIds;                      ///< [L, k]
@@ -17,38 +17,40 @@ struct LayerInputs {
   std::vector<double> x;                             ///< [L, d]
   std::vector<double> w1, w2, w3;                    ///< [E, d, h], [E, d, h] when gated, [E, h, d]
   std::vector<double> sharedW1, sharedW2, sharedW3;  ///< [d, h_s], [d, h_s] when gated, [h_s, d]
-  std::vector<double> routerWeight;    ///< [d, E]; with it ids and gates are the router's and `gates` is what it gave
-  std::vector<double> routerBias;      ///< [E]; added to sigmoid scores for the choice only (DeepSeek-V3); may be empty
+  std::vector<double> routerWeight;  ///< [d, E]; where it is given, `topkIds` and `gates` are what the router computes
+  std::vector<double> routerBias;    ///< [E] or empty; added to sigmoid scores for the choice only, as DeepSeek-V3 does
   std::vector<double> outputGradient;  ///< [L, d]
-  std::vector<uint8_t> kept;           ///< [L, k]; 0 where the slot was dropped; empty when none was
+  std::vector<uint8_t> kept;           ///< [L, k]; 0 where the slot was dropped; empty when no slot was
 };
 
-/// What a step gives back, in the layouts of LayerInputs.
+/// What a training step gives back, in the layouts of LayerInputs.
 struct LayerResults {
   std::vector<double> output;  ///< [L, d]
-  std::vector<double> x;       ///< gradients from here on
+  std::vector<double> x;       ///< this and all below are gradients
   std::vector<double> gates;
   std::vector<double> w1, w2, w3;
   std::vector<double> sharedW1, sharedW2, sharedW3;
   std::vector<double> routerWeight;
 };
 
-/// Random inputs for a config and routing, every number exactly representable in the config's dtype (gates in its gate
-/// dtype): x and the output gradient N(0,1), weights N(0, 1/fan-in), gates a softmax. With `withRouter` the ids and
-/// gates are what the router makes of x and a random weight, and `routing` is not used. Deterministic in `seed`.
+/// Random inputs for a config and routing, deterministic in `seed`: x and the output gradient N(0,1), weights N(0,
+/// 1/fan-in), gates a softmax. Every number is exactly representable in the config's dtype, gates in its gate dtype.
+/// With `withRouter` the ids and gates are what the router computes from x and a random weight, and `routing` is not
+/// used.
 LayerInputs makeInputs(const MoeConfig& config, const Routing& routing, uint64_t seed, bool withRouter = false);
 
-/// `value` rounded to `dtype` (nearest, ties to even) and back.
+/// `value` rounded to `dtype` (to nearest, ties to even) and converted back.
 double roundTo(DType dtype, double value);
 
-/// The layer as its definition says, token by token in fp64: the oracle of every Plan.
+/// Computes the layer as its definition says, token by token in fp64. This is the reference for every Plan.
 LayerResults referenceLayer(const LayerInputs& inputs);
 
-/// Router of the config on x: ids (ties to the lower id, choices by falling score) and gates; [L, k] each.
+/// Routes x by the config's router. Ids come in order of falling score, the lower id first among equal scores; ids and
+/// gates are [L, k] each.
 void referenceRoute(const MoeConfig& config, const std::vector<double>& x, const std::vector<double>& routerWeight,
                     const std::vector<double>& routerBias, std::vector<int32_t>& topkIds, std::vector<double>& gates);
 
-/// act(a) and its derivative; erf GELU.
+/// act(a) and its derivative; GELU is the form with erf.
 double activate(Activation activation, double a);
 double activateDerivative(Activation activation, double a);
 

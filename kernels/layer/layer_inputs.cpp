@@ -13,13 +13,13 @@ namespace {
 /// A binary floating format narrower than double.
 struct Format {
   int fractionBits;
-  int minExponent;  ///< of normal numbers; below it the spacing stays
+  int minExponent;  ///< smallest exponent of normal numbers; numbers below it keep its spacing
   int maxExponent;
 };
 constexpr Format kBf16{7, -126, 127};
 constexpr Format kFp16{10, -14, 15};
 
-/// Straight from double: by way of float a value just off a tie would be rounded twice.
+/// Rounds straight from double. By way of float, a value just off a tie would be rounded twice.
 double roundTo(Format format, double value) {
   if (!std::isfinite(value) || value == 0) return value;
   const int exponent = std::max(std::ilogb(value), format.minExponent);
@@ -29,13 +29,13 @@ double roundTo(Format format, double value) {
   return overflows ? std::copysign(std::numeric_limits<double>::infinity(), value) : rounded;
 }
 
-/// Normal numbers of a config's dtype.
+/// Draws normal numbers of a config's dtype.
 class Normals {
  public:
   Normals(DType dtype, uint64_t seed) : dtype_(dtype), random_(seed) {}
 
-  /// Sum of twelve uniforms, within ±6 and normal for our purposes: every platform gets the same bits, which log and
-  /// cos of its mathematical library would not give.
+  /// The sum of twelve uniform numbers, which lies within ±6 and is normal for our purposes. Every platform gets the
+  /// same bits, which the log and cos of its mathematical library would not give.
   double next() {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += random_.uniform();
@@ -48,7 +48,7 @@ class Normals {
     return values;
   }
 
-  /// `count` matrices [fanIn, fanOut]; outputs of rows N(0,1) are N(0,1).
+  /// `count` matrices [fanIn, fanOut], scaled so that their products with N(0,1) rows are N(0,1) as well.
   std::vector<double> weights(int64_t count, int64_t fanIn, int64_t fanOut) {
     return tensor(count * fanIn * fanOut, 1 / std::sqrt(static_cast<double>(fanIn)));
   }
@@ -73,7 +73,7 @@ void setRouted(LayerInputs& inputs, const Routing& routing, Normals& normals) {
 }
 
 void setRouter(LayerInputs& inputs, Normals& normals) {
-  constexpr double kBiasDeviation = 0.1;  // enough to change some choices, too little to make them all
+  constexpr double kBiasDeviation = 0.1;  // large enough to change some choices, too small to decide all of them
   const MoeConfig& config = inputs.config;
   inputs.routerWeight = normals.weights(1, config.dModel, config.experts);
   if (config.router == Router::sigmoid) inputs.routerBias = normals.tensor(config.experts, kBiasDeviation);

@@ -19,7 +19,7 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 using ConstView = Eigen::Map<const Matrix>;
 using View = Eigen::Map<Matrix>;
 
-/// The `index`-th of the matrices `values` holds; no columns where the config has no such tensor.
+/// The `index`-th of the matrices that `values` holds; it has no columns where the config has no such tensor.
 ConstView matrixAt(const std::vector<double>& values, int64_t rows, int64_t columns, int64_t index = 0) {
   if (values.empty()) return {nullptr, rows, 0};
   assert(std::ssize(values) >= (index + 1) * rows * columns);
@@ -32,16 +32,17 @@ View matrixAt(std::vector<double>& values, int64_t rows, int64_t columns, int64_
 
 double sigmoid(double a) { return 1 / (1 + std::exp(-a)); }
 
-/// Φ(a); erfc keeps the digits of the lower tail, where 1 + erf cancels.
+/// Φ(a), the normal distribution function. erfc keeps the digits of the lower tail, where 1 + erf would cancel.
 double normalCdf(double a) { return std::erfc(-a / std::numbers::sqrt2) / 2; }
 
-/// One expert's MLP, or all shared ones as one: its weights and where their gradients go.
+/// One expert's MLP, or that of all shared experts as one: its weights, and where their gradients go.
 struct Mlp {
   Activation activation;
   ConstView w1, w2, w3;
   View w1Gradient, w2Gradient, w3Gradient;
 
-  /// One row there and back: adds gate·f(x) to `output` and each gradient to its place; returns the gate's.
+  /// Runs one row forward and backward: adds gate·f(x) to `output`, and each gradient to its place. Returns the gate's
+  /// gradient.
   double run(ConstRowRef x, double gate, ConstRowRef outputGradient, RowRef output, RowRef xGradient) {
     const Row a = x * w1;
     const Row activated = a.unaryExpr([this](double value) { return activate(activation, value); });
@@ -85,10 +86,10 @@ Row softmax(ConstRowRef logits) {
   return powers / powers.sum();
 }
 
-/// `gradient` less its mean over `shares`: what the gradients of softmax and of renormalization have in common.
+/// `gradient` less its mean weighted by `shares`. The gradients of softmax and of renormalization have this in common.
 Row centred(ConstRowRef gradient, ConstRowRef shares) { return gradient.array() - gradient.dot(shares); }
 
-/// What gates are made of and, but for the bias, what the choice goes by.
+/// The scores from which gates are computed. Experts are chosen by them too, after the bias is added.
 Row scoresOf(Router router, ConstRowRef logits) {
   if (router == Router::softmaxTopk) return softmax(logits);
   if (router == Router::sigmoid) return logits.unaryExpr(&sigmoid);
@@ -109,7 +110,7 @@ Row gatesOf(const MoeConfig& config, ConstRowRef chosenScores) {
   return config.renormalize ? Row(chosenScores / chosenScores.sum()) : Row(chosenScores);
 }
 
-/// Gradient of one token's logits from its gates' gradient; the choice itself has none.
+/// The gradient of one token's logits from the gradient of its gates. The choice itself has no gradient.
 Row logitGradient(const MoeConfig& config, ConstRowRef logits, std::span<const int32_t> chosen, ConstRowRef gradient) {
   const Row scores = scoresOf(config.router, logits);
   const Row chosenScores = scores(chosen);
@@ -142,7 +143,7 @@ void routerBackward(const LayerInputs& inputs, LayerResults& results) {
   }
 }
 
-/// Gradients in the shapes of what they are gradients of, all zero.
+/// Zeros in the shapes of the results.
 LayerResults zeroResults(const LayerInputs& inputs) {
   const auto zeros = [](const std::vector<double>& like) { return std::vector<double>(like.size()); };
   return {.output = zeros(inputs.x),

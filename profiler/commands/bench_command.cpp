@@ -152,8 +152,8 @@ int run(const Options& options, std::ostream& out) {
   const ConfigSource source = options.layer.load();
   const Routing routing = parseRouting(options.layer.routing, source.layer);
   const Plan plan = buildPlan(source.layer, routing, System::parse(options.system));
-  const auto device = static_cast<int>(parseCount("--device", options.device, 0, kMostDevices));
-  const int64_t rounds = parseCount("--repeat", options.repeat, 1, kMostRepeats);
+  const auto device = static_cast<int>(parseCount("--device", options.device, 0, kMaxDevices));
+  const int64_t rounds = parseCount("--repeat", options.repeat, 1, kMaxRepeats);
   const InterruptWatch watch;
   if (!options.only.empty())
     return timeThisProcess(options, parseWatched(options.only), plan, routing, device, rounds, out);

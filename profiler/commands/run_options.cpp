@@ -47,7 +47,7 @@ void WhereOptions::addTo(CLI::App& command) {
 
 void WhereOptions::check() {
   if (std::ranges::find(kBackends, backend) == kBackends.end()) refuseName("--backend", backend, kBackends);
-  run_.device = static_cast<int>(parseCount("--device", device, 0, kMostDevices));
+  run_.device = static_cast<int>(parseCount("--device", device, 0, kMaxDevices));
   run_.steps = parseCount("--steps", steps, 1, kMaxSteps);
   run_.warmUps =
       warmUps.empty() ? (onCuda() ? kCudaWarmUps : kHostWarmUps) : parseCount("--warm-ups", warmUps, 0, kMaxSteps);

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "kernels/cuda/base/check.h"
-#include "kernels/cuda/exec/steps.h"
+#include "kernels/cuda/exec/support.h"
 #include "profiler/planned/labelled_run.h"
 #include "profiler/recording/recorded_tracks.h"
 

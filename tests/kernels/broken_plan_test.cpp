@@ -1,4 +1,5 @@
-// A Plan that is wrong by one buffer must fail: by the executor, by its results, and by checkPlan where it can know.
+// A Plan that is wrong by one buffer must be noticed: the executor fails, the results differ, or checkPlan reports it
+// where it can know.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +93,7 @@ TEST_P(BrokenPlan, AnyBufferAllocatedAStepTooLate) {
   }
 }
 
-// checkPlan cannot know that two tensors must not share storage; the numbers do.
+// checkPlan cannot know that two tensors must not share storage, but the results show it.
 TEST_P(BrokenPlan, AnAliasTooMany) {
   int tried = 0;
   for (size_t later = 1; later < plan.buffers.size(); ++later)
@@ -101,7 +102,7 @@ TEST_P(BrokenPlan, AnAliasTooMany) {
       const auto eligible = [](const Buffer& b) {
         return !b.external && b.aliasOf == BufferId::none && (b.role == Role::saved || b.role == Role::transient);
       };
-      // Both hold hidden rows, both are alive while something is still to be read from the first.
+      // Both buffers hold hidden rows, and both are alive while the first is still to be read.
       if (!eligible(base) || !eligible(other) || base.bytes != other.bytes || !base.intermediate || !other.intermediate)
         continue;
       if (other.lifetime.first >= base.lifetime.last || other.lifetime.first <= base.lifetime.first) continue;
@@ -124,7 +125,7 @@ TEST_P(BrokenPlan, AnyBufferMissing) {
   }
 }
 
-// A saved buffer is checked when it is freed, a result, which never is, after every Step.
+// A saved buffer is checked when it is freed. A result is never freed, so it is checked after every Step.
 TEST_P(BrokenPlan, ABufferTooSmallIsWrittenBehind) {
   int tried = 0;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {

@@ -1,9 +1,10 @@
-// The C interface: what it refuses and how large its blocks are, for which no GPU is needed, and whole layers on one.
+// The C interface: what it refuses and how large its blocks are, which needs no GPU, and whole layers on a GPU.
 #include <cuda_runtime.h>
 
 #include <set>
 
 #include "core/plan/arena.h"
+#include "core/plan/buffer_names.h"
 #include "kernels/api/moeblaze.h"
 #include "kernels/host/binding.h"
 #include "tests/support/layer_case.h"
@@ -13,6 +14,7 @@ extern "C" int moeblazeFromC99(void);
 namespace moeblaze {
 namespace {
 
+using namespace buffer_names;
 using testing::HasSubstr;
 
 const std::vector<const char*> kNames{"moeblaze", "moeblaze-paper", "moeblaze-min"};
@@ -36,14 +38,15 @@ bool hasGpu() {
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
-/// The text of a call that must fail with `status`.
+/// The error text of a call that must fail with `status`.
 std::string refused(moeblaze_status status, moeblaze_status expected = MOEBLAZE_WRONG_INPUT) {
   EXPECT_EQ(status, expected) << moeblaze_last_error();
   EXPECT_EQ(std::string(moeblaze_last_error()).find('\n'), std::string::npos) << moeblaze_last_error();
   return status == MOEBLAZE_OK ? "" : moeblaze_last_error();
 }
 
-/// The text about a config with one field changed, which both calls that take one must refuse alike.
+/// The error text about a config with one field changed. Both calls that take a config must refuse it with the same
+/// text.
 template <typename Value>
 std::string refusedConfig(Value moeblaze_config::*field, Value value) {
   moeblaze_config config = configFor(fine(), nullptr);
@@ -108,9 +111,9 @@ TEST(CApi, WithoutGpuSaysWhatToDo) {
   EXPECT_EQ(layer, nullptr);
 }
 
-/// Every buffer begins on a multiple of 256 bytes, and saved ones are all alive together. So the block is what the Plan
-/// saves, less x and gates, which are the caller's, each buffer rounded up. Expert ids are the caller's too, but not
-/// among what the Plan saves: backward reads a copy of them, or none.
+/// Every buffer begins on a multiple of 256 bytes, and all saved buffers are alive at once. So the block has the size
+/// of what the Plan saves, with each buffer rounded up, but without x and gates, which are the caller's. Expert ids are
+/// the caller's too, but they are not among what the Plan saves, because backward reads a copy of them or none.
 TEST(CApi, SavedBlockIsWhatThePlanSaves) {
   for (const char* system : kNames)
     for (Activation activation : kActivations)
@@ -129,7 +132,7 @@ TEST(CApi, SavedBlockIsWhatThePlanSaves) {
             padding += (kArenaAlignment - buffer.bytes % kArenaAlignment) % kArenaAlignment;
           }
         }
-        EXPECT_EQ(names, (std::set<std::string>{"gates", "x"})) << system;
+        EXPECT_EQ(names, (std::set<std::string>{std::string(kGates), std::string(kInput)})) << system;
         const moeblaze_config config = configFor(c, system);
         moeblaze_sizes sizes{};
         ASSERT_EQ(moeblaze_query(&config, &sizes), MOEBLAZE_OK) << moeblaze_last_error();
@@ -144,7 +147,7 @@ TEST(CApi, SavedBlockIsWhatThePlanSaves) {
 TEST(CApi, SizesDoNotDependOnTheRouting) {
   const MoeConfig c = fine();
   for (const char* system : kNames)
-    for (const char* text : {"balanced", "zipf:1.5"}) {
+    for (const char* text : {"balanced", "zipf:1.5", "zipf:16"}) {
       const Plan plan = buildPlan(c, parseRouting(text, c), System::parse(system));
       const Plan balanced = buildPlan(c, Routing::balanced(c), System::parse(system));
       ASSERT_EQ(plan.buffers.size(), balanced.buffers.size());
@@ -218,23 +221,27 @@ class GpuLayer {
   GpuLayer& operator=(const GpuLayer&) = delete;
 
   moeblaze_inputs inputs() {
-    return {data("x"), reinterpret_cast<const int32_t*>(data("topk_ids")), data("gates"), data("W1"), data("W2"),
-            data("W3")};
+    return {data(kInput), reinterpret_cast<const int32_t*>(data(kTopkIds)), data(kGates), data(kW1), data(kW2),
+            data(kW3)};
   }
   moeblaze_gradients gradients() {
-    return {data("dO"), data("dx"), data("dgates"), data("dW1"), data("dW2"), data("dW3")};
+    return {data(kOutputGradient), data(kInputGradient),  data(kGateGradient),
+            data(gradientOf(kW1)), data(gradientOf(kW2)), data(gradientOf(kW3))};
   }
   moeblaze_layer* layer() const { return layer_; }
-  /// Null for what the layer has not.
-  std::byte* data(const std::string& name) { return blocks_.contains(name) ? at(name).data() : nullptr; }
+  /// The buffer's address; null when the layer has no such buffer.
+  std::byte* data(std::string_view name) {
+    const auto found = blocks_.find(std::string(name));
+    return found == blocks_.end() ? nullptr : found->second.data();
+  }
 
-  /// Everything that the layer writes is poisoned before, and looked at after.
+  /// Runs forward and backward. Everything that the layer writes is poisoned before, and the guards are checked after.
   LayerResults run(cudaStream_t stream) {
     for (DeviceBlock* block : written_) block->poison();
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     moeblaze_inputs in = inputs();
     const moeblaze_gradients out = gradients();
-    EXPECT_EQ(moeblaze_forward(layer_, &in, data("O"), data("saved"), data("forward"), stream), MOEBLAZE_OK)
+    EXPECT_EQ(moeblaze_forward(layer_, &in, data(kOutput), data("saved"), data("forward"), stream), MOEBLAZE_OK)
         << moeblaze_last_error();
     in.topk_ids = nullptr;  // as the header allows
     EXPECT_EQ(moeblaze_backward(layer_, &in, &out, data("saved"), data("backward"), stream), MOEBLAZE_OK)
@@ -254,7 +261,7 @@ class GpuLayer {
   Plan plan_;
   const LayerInputs& inputs_;
   moeblaze_layer* layer_ = nullptr;
-  std::map<std::string, DeviceBlock> blocks_;  ///< by the Plan's names, and those of the three blocks
+  std::map<std::string, DeviceBlock> blocks_;  ///< by the Plan's names and the names of the three blocks
   std::vector<DeviceBlock*> written_;
 };
 
@@ -296,7 +303,8 @@ TEST_F(CApiOnGpu, RefusesWrongPointersNamingThem) {
   const auto forward = [&](const moeblaze_inputs& in, std::byte* output, std::byte* saved, std::byte* workspace) {
     return refused(moeblaze_forward(layer.layer(), &in, output, saved, workspace, streams_[0]));
   };
-  std::byte *const output = layer.data("O"), *const saved = layer.data("saved"), *const work = layer.data("forward");
+  std::byte *const output = layer.data(kOutput), *const saved = layer.data("saved"),
+                   *const work = layer.data("forward");
   moeblaze_inputs in = layer.inputs();
   EXPECT_THAT(forward(in, nullptr, saved, work), HasSubstr("output is NULL"));
   EXPECT_THAT(forward(in, output + 8, saved, work), HasSubstr("allowed: multiples of 16 bytes"));
@@ -323,7 +331,7 @@ TEST_F(CApiOnGpu, RefusesWrongPointersNamingThem) {
   GpuLayer ungated(c, "moeblaze", single);
   in = ungated.inputs();
   in.w2 = in.w1;
-  EXPECT_THAT(refused(moeblaze_forward(ungated.layer(), &in, ungated.data("O"), ungated.data("saved"),
+  EXPECT_THAT(refused(moeblaze_forward(ungated.layer(), &in, ungated.data(kOutput), ungated.data("saved"),
                                        ungated.data("forward"), nullptr)),
               HasSubstr("inputs.w2 is given, but silu has no second projection; allowed: NULL"));
 }
@@ -338,8 +346,8 @@ TEST_F(CApiOnGpu, RefusesAnotherDevice) {
   GpuLayer layer(c, "moeblaze", inputs);
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
   const moeblaze_inputs in = layer.inputs();
-  EXPECT_THAT(refused(moeblaze_forward(layer.layer(), &in, layer.data("O"), layer.data("saved"), layer.data("forward"),
-                                       nullptr)),
+  EXPECT_THAT(refused(moeblaze_forward(layer.layer(), &in, layer.data(kOutput), layer.data("saved"),
+                                       layer.data("forward"), nullptr)),
               HasSubstr("device 1 is current; allowed: 0"));
   ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
 }

@@ -1,4 +1,4 @@
-// Dispatch on a GPU, every method against the host's structures; skipped where there is none.
+// Dispatch on a GPU: every method against the structures as they are defined. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class CudaDispatch : public testing::TestWithParam<DispatchMethod> {
 INSTANTIATE_TEST_SUITE_P(Methods, CudaDispatch, testing::ValuesIn(kDispatchMethods),
                          [](const auto& test) { return std::string(name(test.param)); });
 
-/// The structures as their definition says.
+/// The structures as they are defined, computed on the host.
 HostIndex expected(const DispatchShape& shape, const std::vector<int32_t>& ids) {
   HostIndex index;
   std::vector<int32_t> slots(ids.size());

@@ -1,11 +1,12 @@
-// Whole layers on a GPU, every system that runs there, with its own buffers alone, against the fp64 definition; skipped
-// where there is none.
+// Whole layers on a GPU: every system that runs there, with its own buffers alone, against the fp64 definition. Skipped
+// where there is no GPU.
 #include <bit>
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/plan/buffer_names.h"
 #include "kernels/cuda/exec/executor.h"
-#include "kernels/cuda/exec/steps.h"
+#include "kernels/cuda/exec/support.h"
 #include "tests/support/layer_case.h"
 
 namespace moeblaze::cuda {
@@ -24,13 +25,13 @@ const std::vector<std::string> kSystems{"moeblaze",
                                         "custom:dispatch=permuted:save=input:chunk=1"};
 
 bool isFramework(const std::string& system) { return system == "torch" || system.starts_with("megablocks"); }
-/// Of unfused compositions only shared experts do.
+/// True for systems whose products cuBLAS computes, if only for shared experts.
 bool runsTheLibrary(const std::string& system) {
   return isFramework(system) || system.find("fused=0") != std::string::npos ||
          system.find("save=all") != std::string::npos;
 }
 
-/// With the kernels for the GPU at hand, and with those of any.
+/// Each test runs with the best kernels for this GPU and with the portable ones.
 class CudaLayer : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -42,12 +43,12 @@ class CudaLayer : public testing::TestWithParam<bool> {
     }
   }
 
-  /// Runs `c` under every system, in both memory modes by turns.
+  /// Runs `c` under every system, in the two memory modes by turns.
   void runEverySystem(LayerCase c, bool withRouter = false) {
     const Routing routing = routingOf(c);
     const LayerInputs inputs = makeInputs(c.config, routing, 7, withRouter);
     const Routing routed = Routing::fromTable(c.config, inputs.topkIds, "as routed");
-    std::map<std::vector<double>, LayerResults> references;  // by the gates, which systems round differently
+    std::map<std::vector<double>, LayerResults> references;  // by the gates, because systems round them differently
     for (const std::string& system : kSystems) {
       if (system == "moeblaze-min:chunk=3" && c.config.experts < 3) continue;
       if (!checked_ && runsTheLibrary(system)) continue;
@@ -57,8 +58,8 @@ class CudaLayer : public testing::TestWithParam<bool> {
       if (!references.contains(rounded.gates)) references[rounded.gates] = referenceLayer(rounded);
       const std::string what = system + " " + c.name + " " + std::string(name(c.config.activation)) + " " +
                                std::string(name(c.config.dtype));
-      // Frameworks round gates and their gradients to bf16, torch the latter nine times over; behind a router that
-      // reaches every gradient of x.
+      // Frameworks round gates and their gradients to bf16, and torch rounds the gradients nine times. Behind a router
+      // these roundings reach every gradient of x.
       const bool rough = isFramework(system) && c.config.dtype == DType::bf16;
       const Tolerances limits{.all = rough && withRouter ? 6e-3 : 5e-3, .gates = rough ? 6e-3 : 5e-3, .row = 2e-2};
       mode_ = mode_ == MemoryMode::arena ? MemoryMode::perBuffer : MemoryMode::arena;
@@ -84,11 +85,12 @@ MoeConfig shape(int64_t d, int64_t h, int64_t experts, int64_t topK, int64_t tok
   return {.dModel = d, .dFf = h, .experts = experts, .topK = topK, .tokens = tokens};
 }
 
-/// One choice a token, `counts` tokens to each expert in turn.
+/// A routing table with one choice for each token, in which counts[e] tokens go to expert e.
 std::vector<int32_t> tableOf(const std::vector<int64_t>& counts) {
   std::vector<int32_t> table;
   for (size_t e = 0; e < counts.size(); ++e) table.insert(table.end(), counts[e], static_cast<int32_t>(e));
-  // Spread, so that gathering is not the identity: a step that shares no factor with the length visits every place.
+  // The tokens are spread, so that gathering is not the identity: a stride that shares no factor with the length visits
+  // every place.
   std::vector<int32_t> spread(table.size());
   size_t at = 0;
   for (int32_t expert : table) spread[at = (at + 1009) % table.size()] = expert;
@@ -165,8 +167,8 @@ TEST_P(CudaLayer, EveryRouter) {
   runEverySystem({"router, 256 experts", shape(72, 64, 256, 8, 300)}, true);
 }
 
-/// Small, and without poison: what compute-sanitizer is run on. Its initcheck does not see what cuBLAS writes through
-/// tensor maps, so the project's own kernels alone.
+/// Small cases without poison, for runs under compute-sanitizer. Its initcheck does not see what cuBLAS writes through
+/// tensor maps, so only the project's own kernels run.
 TEST_P(CudaLayer, UncheckedMemory) {
   checked_ = false;
   LayerCase c{"unchecked", shape(72, 136, 5, 2, 150), "zipf:1"};
@@ -176,7 +178,7 @@ TEST_P(CudaLayer, UncheckedMemory) {
   runEverySystem(c, true);
 }
 
-/// All results of one run as bytes.
+/// The bytes of all results of one run.
 std::vector<std::byte> bytesOf(const Plan& plan, const Runner& runner, const Context& context) {
   context.synchronize();
   std::vector<std::byte> all;
@@ -194,7 +196,7 @@ TEST_P(CudaLayer, RepeatsBitForBit) {
   const MoeConfig config = shape(264, 520, 16, 4, 3000);
   const Routing routing = parseRouting("zipf:1", config);
   for (const std::string& system : kSystems) {
-    // A chunk's buffers are as large as the routing says, which a router would not keep to.
+    // A chunk's buffers are as large as the routing says, and a router would not keep to it.
     const bool chunked = system.find("chunk") != std::string::npos;
     const Plan plan = buildPlan(config, routing, System::parse(system), {.withRouter = !chunked});
     Runner runner(plan, *context_);
@@ -211,7 +213,7 @@ TEST_P(CudaLayer, RepeatsBitForBit) {
   }
 }
 
-/// The first and last 4 Mi numbers of a result.
+/// The first and the last 4 Mi numbers of a result.
 std::vector<double> endsOf(const Plan& plan, const Runner& runner, const std::string& name) {
   const auto buffer = std::ranges::find(plan.buffers, name, &Buffer::name);
   const std::byte* data = runner.result(name);
@@ -230,14 +232,17 @@ std::vector<double> endsOf(const Plan& plan, const Runner& runner, const std::st
   return values;
 }
 
-/// Too large for the fp64 definition, but not for the library's products, to which tensors of more than 2³¹ bytes and
-/// elements are nothing new. Gates are bf16 there.
+/// These layers are too large for the fp64 definition, but not for the library's products, which are used to tensors of
+/// more than 2³¹ bytes and elements. The framework's gates are bf16.
 TEST_P(CudaLayer, FullSizeAgreesWithTheLibrary) {
   for (const char* config : {"conf3", "conf4"}) {
     const MoeConfig layer = loadConfig(config).layer;
     const Routing routing = parseRouting("zipf:0.5", layer);
     std::vector<std::vector<double>> results;
-    const std::vector<std::string> names{"O", "dx", "dgates", "dW1", "dW2", "dW3"};
+    using namespace buffer_names;
+    const std::vector<std::string> names{
+        std::string(kOutput), std::string(kInputGradient), std::string(kGateGradient), gradientOf(kW1), gradientOf(kW2),
+        gradientOf(kW3)};
     for (const char* system : {"torch", "moeblaze"}) {
       const Plan plan = buildPlan(layer, routing, System::parse(system));
       Runner runner(plan, *context_);
@@ -288,7 +293,7 @@ TEST_P(CudaLayer, TooLittleMemorySaysWhatIsNeededAndFreesEverything) {
 
 }  // namespace
 
-/// What a GPU is not needed for.
+/// Tests that need no GPU.
 namespace {
 
 TEST(CudaBackend, RefusesWhatItCannotRun) {

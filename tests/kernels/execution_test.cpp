@@ -1,6 +1,7 @@
 // Every system's Plan, run with its own buffers alone, against the definition of the layer.
 #include <cctype>
 
+#include "core/base/error.h"
 #include "tests/support/layer_case.h"
 
 namespace moeblaze {
@@ -13,7 +14,7 @@ double tolerance(DType dtype) {
   return dtype == DType::fp32 ? 1e-5 : 5e-3;
 }
 
-/// Plain torch rounds the gates' gradient to bf16 nine times on its way, more often than any other system anything.
+/// Plain torch rounds the gates' gradient to bf16 nine times, more often than any other system rounds anything.
 double gateTolerance(const std::string& system, DType dtype) {
   return system == "torch" && dtype == DType::bf16 ? 6e-3 : tolerance(dtype);
 }
@@ -74,7 +75,7 @@ std::vector<std::string> allSystems() {
 
 class EverySystem : public testing::TestWithParam<std::string> {
  protected:
-  /// Systems whose parameter asks for more experts than a case has are passed over.
+  /// False for systems whose parameter asks for more experts than the case has.
   static bool fits(const Case& c) { return !(GetParam() == "moeblaze-min:chunk=3" && c.config.experts < 3); }
 };
 INSTANTIATE_TEST_SUITE_P(Systems, EverySystem, testing::ValuesIn(allSystems()), [](const auto& test) {
@@ -134,7 +135,7 @@ TEST(Router, TiesGoToTheLowerId) {
   for (Router router : kRouters) {
     c.config.router = router;
     LayerInputs inputs = makeInputs(c.config, routingOf(c), 7, true);
-    std::ranges::fill(inputs.x, 0.0);  // every logit the same
+    std::ranges::fill(inputs.x, 0.0);  // makes every logit the same
     std::ranges::fill(inputs.routerBias, 0.0);
     referenceRoute(c.config, inputs.x, inputs.routerWeight, inputs.routerBias, inputs.topkIds, inputs.gates);
     for (int64_t slot = 0; slot < c.config.rows(); ++slot) ASSERT_EQ(inputs.topkIds[slot], slot % c.config.topK);
@@ -145,6 +146,27 @@ TEST(Router, TiesGoToTheLowerId) {
   }
 }
 
+TEST(Execution, RefusesIdsThatDoNotFollowThePlansRouting) {
+  Case c = cases()[0];
+  const Plan plan = buildPlan(c.config, routingOf(c), System::parse("moeblaze"));
+  LayerInputs inputs = makeInputs(c.config, routingOf(c), 7);
+  EXPECT_NO_THROW(executeOnHost(plan, inputs));
+  ASSERT_THAT(std::vector<int32_t>(inputs.topkIds.begin(), inputs.topkIds.begin() + 3), testing::ElementsAre(0, 1, 2));
+  inputs.topkIds[0] = 3;  // the first token goes to expert 3 instead of expert 0
+  const auto refusal = [&] {
+    try {
+      executeOnHost(plan, inputs);
+      return std::string("not refused");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("topk_ids"), testing::HasSubstr("expert 0"),
+                                        testing::HasSubstr("22"), testing::HasSubstr("23")));
+  inputs.topkIds[0] = 5;
+  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("topk_ids"), testing::HasSubstr("expert 5")));
+}
+
 TEST_P(EverySystem, MatchesInFp32) {
   for (Case c : cases()) {
     if (!fits(c)) continue;
@@ -153,7 +175,7 @@ TEST_P(EverySystem, MatchesInFp32) {
   }
 }
 
-/// Wide enough that a norm averages over roundings.
+/// Cases wide enough that a norm averages over many roundings.
 TEST_P(EverySystem, MatchesWithSixteenBitStorage) {
   for (DType dtype : {DType::bf16, DType::fp16})
     for (Case c : {Case{"wide", shape(72, 136, 6, 3, 90)}, Case{"wide zipf", shape(64, 100, 16, 2, 120), "zipf:1"},

@@ -1,26 +1,27 @@
-// The index structures, exactly.
+// The index structures, entry by entry.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "core/systems/system.h"
-#include "kernels/host/dispatch.h"
+#include "kernels/host/index_structures.h"
 
 namespace moeblaze {
 namespace {
 
 using testing::ElementsAre;
 
-/// What the Plan's first dispatch Step writes, by name.
+/// What the Plan's dispatch Steps write, by buffer name.
 std::map<std::string, std::vector<int64_t>> dispatch(const MoeConfig& config, std::vector<int32_t> ids,
                                                      const std::string& system) {
   const Routing routing = Routing::fromTable(config, ids, "table");
   const LayerInputs inputs = makeInputs(config, routing, 1);
-  return host::runDispatch(buildPlan(config, routing, System::parse(system)), inputs);
+  return host::buildIndexStructures(buildPlan(config, routing, System::parse(system)), inputs);
 }
 
-// arXiv 2601.05296, §3.1: the example's five tokens, with the pair its token_expert_indices leaves out.
+// The paper's example (arXiv 2601.05296, §3.1): its five tokens, with the pair that its token_expert_indices leaves
+// out.
 TEST(Index, PapersExample) {
   const MoeConfig config{.name = "example", .dModel = 2, .dFf = 2, .experts = 4, .topK = 2, .tokens = 5};
   const auto index = dispatch(config, {2, 3, 0, 1, 0, 3, 1, 2, 0, 3}, "moeblaze");

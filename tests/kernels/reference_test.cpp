@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::Pointwise;
 
-/// No two sizes alike, so that a wrong layout or stride shows.
+/// No two sizes are alike, so that a wrong layout or stride shows.
 MoeConfig smallConfig(Activation activation = Activation::swiglu) {
   return {.dModel = 4,
           .dFf = 3,
@@ -42,7 +42,7 @@ LayerInputs inputsOf(const MoeConfig& config, bool withRouter = false) {
   return makeInputs(config, Routing::balanced(config), 1, withRouter);
 }
 
-/// One row through one MLP, index by index.
+/// One row through one MLP, computed index by index.
 std::vector<double> mlp(Activation activation, const double* x, const double* w1, const double* w2, const double* w3,
                         int64_t width, int64_t hidden) {
   std::vector<double> y(static_cast<size_t>(width));
@@ -58,7 +58,8 @@ std::vector<double> mlp(Activation activation, const double* x, const double* w1
   return y;
 }
 
-/// The loss whose gradients the layer's are: output·outputGradient, the gates made anew where there is a router.
+/// The loss whose gradients the layer computes: the inner product of output and outputGradient. With a router, the
+/// gates are computed anew.
 double loss(LayerInputs inputs) {
   if (!inputs.routerWeight.empty()) {
     const std::vector<int32_t> chosen = inputs.topkIds;
@@ -97,7 +98,7 @@ void expectGradients(const LayerInputs& inputs) {
   expectGradient(inputs, &LayerInputs::sharedW2, results.sharedW2, "shared w2");
   expectGradient(inputs, &LayerInputs::sharedW3, results.sharedW3, "shared w3");
   expectGradient(inputs, &LayerInputs::routerWeight, results.routerWeight, "router weight");
-  LayerInputs given = inputs;  // gates are a router's only as long as it may make them anew
+  LayerInputs given = inputs;  // without the router's weight, `loss` takes the gates as they are
   given.routerWeight.clear();
   expectGradient(given, &LayerInputs::gates, results.gates, "gates");
 }
@@ -195,7 +196,7 @@ TEST(ReferenceLayer, GradientsThroughEveryRouter) {
 TEST(ReferenceLayer, DroppedSlotsTakeNoPart) {
   LayerInputs inputs = inputsOf(routerConfig(Router::softmaxTopk, true), true);
   inputs.kept.assign(inputs.gates.size(), 1);
-  for (size_t slot : {0, 4, 12, 13, 14}) inputs.kept[slot] = 0;  // the last token keeps none
+  for (size_t slot : {0, 4, 12, 13, 14}) inputs.kept[slot] = 0;  // the last token keeps no slot
   expectGradients(inputs);
   const LayerResults results = referenceLayer(inputs);
   LayerInputs without = inputs;
@@ -209,7 +210,7 @@ TEST(ReferenceLayer, DroppedSlotsTakeNoPart) {
   EXPECT_THAT(referenceLayer(inputs).output, ElementsAreArray(referenceLayer(without).output));
 }
 
-/// Gates and ids of one token with these logits.
+/// The gates and ids of one token with these logits.
 std::pair<Tensor, std::vector<int32_t>> route(Router router, bool renormalize, const Tensor& logits,
                                               const Tensor& bias = {}) {
   MoeConfig config = routerConfig(router, renormalize);

@@ -4,14 +4,15 @@
 
 namespace moeblaze::cuda {
 
-/// act(a) and its derivative, in fp32.
+/// The value and the derivative of an activation, in fp32.
 struct Activated {
   float value, derivative;
 };
 
 __device__ inline float sigmoid(float a) { return __fdividef(1.0f, 1.0f + __expf(-a)); }
 
-/// Probability that a standard normal number is below `a`: GELU(a) is a times this (erf form, as PyTorch's default).
+/// The probability that a standard normal number is below `a`. GELU(a) is a times this; it is the form with erf,
+/// PyTorch's default.
 __device__ inline float normalBelow(float a) { return 0.5f * (1.0f + erff(a * 0.70710678f)); }
 
 template <Activation kActivation>

@@ -10,7 +10,7 @@ namespace moeblaze::cuda {
 
 void check(cudaError_t status, const char* call, const char* file, int line) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // a sticky launch error would be blamed on the next call
+  cudaGetLastError();  // clears the error, which would otherwise be blamed on the next call
   throw DeviceError(fmt::format("CUDA: {} ({}) in {} at {}:{}", cudaGetErrorString(status), cudaGetErrorName(status),
                                 call, std::filesystem::path(file).filename().string(), line));
 }

@@ -12,5 +12,5 @@ void useDevice(int device);
 
 }  // namespace moeblaze::cuda
 
-/// Every runtime call, and every launch through cudaGetLastError, goes through this.
+/// Checks a runtime call. After a kernel launch, cudaGetLastError() is the call to check.
 #define MOEBLAZE_CUDA_CHECK(call) ::moeblaze::cuda::check((call), #call, __FILE__, __LINE__)

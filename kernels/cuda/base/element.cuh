@@ -17,7 +17,7 @@ __device__ inline float toFloat(Bf16 value) { return __bfloat162float(value); }
 __device__ inline float toFloat(Fp16 value) { return __half2float(value); }
 __device__ inline float toFloat(float value) { return value; }
 
-/// Nearest, ties to even.
+/// Rounds to nearest, ties to even.
 template <typename T>
 __device__ T fromFloat(float value);
 template <>
@@ -58,7 +58,7 @@ __device__ inline float2 unpack<Fp16>(uint32_t pair) {
   return __half22float2(*reinterpret_cast<const __half2*>(&pair));
 }
 
-/// Elements a 16-byte access moves.
+/// Elements of 16 bits that one 16-byte access moves.
 inline constexpr int kVector = 8;
 
 /// Eight neighbouring 16-bit elements as floats; `data` is 16-byte aligned.
@@ -84,7 +84,7 @@ struct Vector {
   }
 };
 
-/// A column of numbers whose dtype is known only when it runs: gates and their parts.
+/// A column of numbers whose dtype only the run knows, such as gates and the parts of their gradient.
 struct Numbers {
   void* data = nullptr;
   DType dtype = DType::fp32;

@@ -9,7 +9,7 @@
 
 namespace moeblaze::cuda {
 
-/// How the index structures are built; all give the same bits.
+/// How the index structures are built. All methods give the same bits.
 enum class DispatchMethod : uint8_t {
   single,  ///< one cooperative kernel: count, grid-wide scan, place; no sort, no atomics
   paper,   ///< arXiv 2601.05296, §3.2: dense map, column counts, location map; no atomics
@@ -22,7 +22,7 @@ constexpr std::string_view name(DispatchMethod method) {
   return kNames[static_cast<size_t>(method)];
 }
 
-/// L tokens, k choices each, E experts: L·k below 2³¹, E at most 1024.
+/// L tokens with k choices each among E experts. L·k is below 2³¹, E at most kMaxDispatchExperts.
 struct DispatchShape {
   int64_t tokens = 0;
   int32_t topK = 0;
@@ -30,10 +30,11 @@ struct DispatchShape {
   int64_t slots() const { return tokens * topK; }
 };
 inline constexpr int32_t kMaxDispatchExperts = 1024;
-/// Blocks of the single kernel at most: what Plans count its workspace for.
-inline constexpr int64_t kMostDispatchBlocks = 4 * 132;
+/// The most blocks that the single kernel runs with. Plans count its workspace for as many.
+inline constexpr int64_t kMaxDispatchBlocks = 4 * 132;
 
-/// The paper's four structures in device memory, int32: [R], [E+1], [R], [L, k]. Tokens ascend within an expert.
+/// The paper's four structures in device memory, all int32, in order [R], [E+1], [R] and [L, k]. R = L·k is the number
+/// of rows. Tokens ascend within an expert.
 struct DispatchIndex {
   int32_t* expertTokenIndices = nullptr;
   int32_t* expertTokenOffsets = nullptr;
@@ -41,7 +42,7 @@ struct DispatchIndex {
   int32_t* tokenIndexMap = nullptr;
 };
 
-/// Bytes of device scratch `buildDispatch` needs, from a 256-byte boundary on.
+/// Bytes of device scratch that `buildDispatch` needs. The scratch must begin on a 256-byte boundary.
 size_t dispatchWorkspaceBytes(DispatchMethod method, const DispatchShape& shape);
 
 /// Builds `index` from the router's expert ids [L, k] on `stream`, without waiting for it. Every id must lie in [0, E)
@@ -49,7 +50,7 @@ size_t dispatchWorkspaceBytes(DispatchMethod method, const DispatchShape& shape)
 void buildDispatch(DispatchMethod method, const DispatchShape& shape, const int32_t* topkIds,
                    const DispatchIndex& index, void* workspace, cudaStream_t stream);
 
-// One function of each a method, in the file of its name.
+// Each method has these two functions, in the file of its name.
 size_t singleWorkspaceBytes(const DispatchShape& shape);
 void buildSingle(const DispatchShape& shape, const int32_t* topkIds, const DispatchIndex& index, void* workspace,
                  cudaStream_t stream);

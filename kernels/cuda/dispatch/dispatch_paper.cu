@@ -1,7 +1,8 @@
-// The paper's three steps (arXiv 2601.05296, §3.2): a dense map of tokens and experts, each warp writing its own
-// tokens; one CTA an expert counting its column, then a prefix sum; a location map, each expert's CTA scanning its
-// column tile by tile and every set entry writing itself to its place. The map holds a bit an entry, column by column:
-// [E][⌈L/32⌉].
+// Dispatch by the paper's three steps (arXiv 2601.05296, §3.2). First a dense map of tokens and experts is filled, in
+// which each warp writes the entries of its own tokens. Then one block for each expert counts the expert's column of
+// the map, and a prefix sum over the counts gives the experts' first rows. Last, each expert's block scans its column
+// tile by tile, and every set entry writes itself to its row. The map holds one bit for each entry, column by column:
+// [E][⌈L/32⌉] words.
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/dispatch/dispatch.h"
 
@@ -14,7 +15,7 @@ constexpr int kWarps = kThreads / kWarp;
 
 __host__ __device__ int64_t wordsOf(int64_t tokens) { return (tokens + kWarp - 1) / kWarp; }
 
-/// A warp takes 32 tokens and writes their word of every column.
+/// Each warp takes 32 tokens and writes their word of every column.
 __global__ void __launch_bounds__(kThreads)
     mapKernel(int64_t tokens, int32_t topK, int32_t experts, const int32_t* ids, uint32_t* map, int32_t* tokenExperts) {
   const int64_t word = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
@@ -31,7 +32,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Inclusive prefix sum of `value` over the block; `partial` holds a value a warp. `total` gets the block's sum.
+/// Inclusive prefix sum of `value` over the block's threads. `partial` is shared memory for one value of each warp;
+/// `total` gets the sum over the block.
 __device__ int32_t scanInclusive(int32_t value, int32_t* partial, int32_t& total) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   for (int step = 1; step < kWarp; step *= 2) {

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kGuardBytes = 256;
 constexpr int kPoison = 0xff, kGuard = 0xa5;
 
-/// Device memory, poisoned, with a guard behind it.
+/// Poisoned device memory with a guard behind it.
 class DeviceBytes {
  public:
   explicit DeviceBytes(size_t bytes) : bytes_(bytes) {
@@ -45,7 +45,7 @@ class DeviceBytes {
   size_t bytes_;
 };
 
-/// Everything one shape needs on the device.
+/// The expert ids and the index structures of one shape in device memory.
 struct DeviceIndex {
   explicit DeviceIndex(const DispatchShape& s)
       : ids(4 * s.slots()),
@@ -59,7 +59,7 @@ struct DeviceIndex {
   DeviceBytes ids, rows, offsets, experts, map;
 };
 
-/// Random ids, distinct within a token, the same every time.
+/// Random expert ids [L, k], distinct within a token and the same in every run.
 std::vector<int32_t> randomIds(const DispatchShape& shape) {
   const MoeConfig config{
       .name = "dispatch", .dModel = 1, .dFf = 1, .experts = shape.experts, .topK = shape.topK, .tokens = shape.tokens};
@@ -101,10 +101,10 @@ std::vector<DispatchTiming> DispatchBench::measure(const DispatchShape& shape, i
   cudaEvent_t start = nullptr, stop = nullptr;
   MOEBLAZE_CUDA_CHECK(cudaEventCreate(&start));
   MOEBLAZE_CUDA_CHECK(cudaEventCreate(&stop));
-  // Several builds between two events: one is too short for them.
+  // Several builds lie between two events, because a single one is too short to be timed by events.
   constexpr int kBuilds = 20;
   std::vector<std::vector<double>> times(kDispatchMethods.size());
-  for (int64_t repeat = -1; repeat < repeats; ++repeat)  // the first warms up
+  for (int64_t repeat = -1; repeat < repeats; ++repeat)  // the first round warms up and does not count
     for (size_t m = 0; m < kDispatchMethods.size(); ++m) {
       MOEBLAZE_CUDA_CHECK(cudaEventRecord(start));
       for (int i = 0; i < kBuilds; ++i)

@@ -1,8 +1,8 @@
-// Dispatch in one cooperative kernel. Every warp owns a contiguous run of slots, counts its experts in a private
-// histogram and notes each slot's rank within the run; blocks publish their histograms as a column of [E][blocks];
-// after a grid-wide barrier every block turns the table into its own bases, and each slot adds its rank to its warp's
-// base. Slots are walked in order, so tokens ascend within an expert and repeats give the same bits; counters have one
-// writer each, so nothing is atomic.
+// Dispatch in one cooperative kernel. Every warp owns a contiguous run of slots. It counts the run's experts in a
+// histogram of its own and notes each slot's rank within the run. Each block publishes the sum of its warps' histograms
+// as one column of a table [E][blocks]. After a barrier across the grid, every block turns the table into the first
+// rows of its own warps, and each slot adds its rank to its warp's first row. Because slots are walked in order, tokens
+// ascend within an expert and repeated runs give the same bits. Every counter has one writer, so nothing is atomic.
 #include <cooperative_groups.h>
 
 #include <algorithm>
@@ -16,17 +16,19 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int kThreads = 512;
 constexpr int kWarps = kThreads / kWarp;
-/// Slots a block should have at least: every block reads what all blocks counted, which grows with their square.
+/// The fewest slots that a block should have. Every block reads what all blocks counted, so that reading grows with the
+/// square of the number of blocks.
 constexpr int64_t kLeastSlotsPerBlock = 4096;
-/// Groups of 32 slots whose ids are loaded together, to wait for memory once.
+/// Groups of 32 slots whose ids a warp loads together, so that it waits for memory once.
 constexpr int kAhead = 8;
 
-/// Slots [begin, end) of a warp or a block.
+/// The slots [begin, end) of a warp or a block.
 struct Run {
   int64_t begin, end;
 };
 
-/// Slots of every warp's run: the same whole number of 32s for each, so that a slot tells its warp.
+/// The number of slots in a warp's run. It is the same multiple of 32 for every warp, so that a slot's number tells its
+/// warp.
 __device__ int64_t slotsPerWarp(int64_t slots) {
   const int64_t perRound = static_cast<int64_t>(gridDim.x) * kWarps * kWarp;
   return (slots + perRound - 1) / perRound * kWarp;
@@ -36,8 +38,9 @@ __device__ Run clamped(int64_t begin, int64_t length, int64_t slots) {
   return {min(begin, slots), min(begin + length, slots)};
 }
 
-/// Lanes whose expert is this lane's, bit by bit of the ids: faster than a match instruction, whose cost grows with the
-/// number of distinct experts in the warp. Lanes past the run's end form a group of their own.
+/// The lanes of the warp that hold the same expert as this lane, found by one ballot for each bit of the ids. This is
+/// faster than a match instruction, whose cost grows with the number of distinct experts in the warp. Lanes past the
+/// end of the run form a group of their own.
 __device__ unsigned lanesOfExpert(int32_t expert, int idBits) {
   const unsigned valid = __ballot_sync(0xffffffffu, expert >= 0);
   unsigned group = expert >= 0 ? valid : ~valid;
@@ -49,8 +52,8 @@ __device__ unsigned lanesOfExpert(int32_t expert, int idBits) {
   return group;
 }
 
-/// Counts the run's slots by expert and writes each slot's rank among its run's of that expert to `ranks`. Lanes with
-/// the same expert take consecutive ranks, and one of them advances the counter.
+/// Counts the run's slots by expert, and writes each slot's rank among the run's slots of its expert to `ranks`. Lanes
+/// with the same expert take consecutive ranks, and one of them advances the counter.
 __device__ void countRun(Run run, int idBits, const int32_t* ids, int32_t* counters, int32_t* ranks,
                          int32_t* tokenExperts) {
   const int lane = threadIdx.x % kWarp;
@@ -78,9 +81,9 @@ __device__ void countRun(Run run, int idBits, const int32_t* ids, int32_t* count
   }
 }
 
-/// Turns the block's ranks into rows. All warps walk the block's slots side by side, so that what they write of an
-/// expert lies together: with a run each they would keep thousands of half-written sectors open, and the cache would
-/// spill them.
+/// Turns the block's ranks into rows. All warps walk the block's slots side by side, so that their writes to one
+/// expert's rows lie together. If each warp walked its own run, thousands of half-written sectors would be open at
+/// once, and the cache would evict them.
 __device__ void placeBlock(Run block, int64_t perWarp, uint32_t topK, int experts, const int32_t* bases,
                            const DispatchIndex& index) {
   const uint32_t runLength = static_cast<uint32_t>(perWarp);
@@ -104,7 +107,8 @@ __device__ void placeBlock(Run block, int64_t perWarp, uint32_t topK, int expert
   }
 }
 
-/// Exclusive prefix sum over `count` values in shared memory, in place, by the whole block; returns the total.
+/// Exclusive prefix sum over `count` values in shared memory, in place, by the whole block. `partial` holds one value
+/// of each warp. Returns the total.
 __device__ int32_t scanBlock(int32_t* values, int count, int32_t* partial) {
   const int perThread = (count + kThreads - 1) / kThreads;
   const int first = threadIdx.x * perThread, last = min(first + perThread, count);
@@ -132,8 +136,8 @@ __device__ int32_t scanBlock(int32_t* values, int count, int32_t* partial) {
   return total;
 }
 
-/// Of each expert: slots in the blocks before this one, and in all. A warp takes several experts at a time, to wait for
-/// memory once.
+/// Sums the table for each expert: its slots in the blocks before this one go to `earlier`, its slots in all blocks to
+/// `totals`. Each warp takes several experts at a time, so that it waits for memory once.
 __device__ void sumTable(const int32_t* table, int experts, int32_t* earlier, int32_t* totals) {
   const int lane = threadIdx.x % kWarp, blocks = static_cast<int>(gridDim.x), mine = static_cast<int>(blockIdx.x);
   for (int first = static_cast<int>(threadIdx.x) / kWarp * kAhead; first < experts; first += kWarps * kAhead) {
@@ -159,8 +163,8 @@ __device__ void sumTable(const int32_t* table, int experts, int32_t* earlier, in
 __global__ void __launch_bounds__(kThreads) singleKernel(int64_t slots, int32_t topK, int32_t experts,
                                                          const int32_t* ids, DispatchIndex index, int32_t* table) {
   extern __shared__ int32_t shared[];
-  int32_t* counts = shared;  // [kWarps][E]: of each warp, then where its next slot of each expert goes
-  int32_t* bases = shared + kWarps * experts;  // [E]: slots of each expert, then its first row
+  int32_t* counts = shared;  // [kWarps][E]: slots of each warp, later the row for its next slot, of each expert
+  int32_t* bases = shared + kWarps * experts;  // [E]: slots of each expert, later its first row
   int32_t* earlier = bases + experts;          // [E]: slots of each expert in the blocks before this one
   int32_t* partial = earlier + experts;        // [kWarps]
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
@@ -181,7 +185,7 @@ __global__ void __launch_bounds__(kThreads) singleKernel(int64_t slots, int32_t 
   }
   cooperative_groups::this_grid().sync();
 
-  // Totals give the experts' first rows; what earlier blocks hold of an expert comes before this block's.
+  // The totals give the experts' first rows. Within an expert, the slots of earlier blocks come before this block's.
   sumTable(table, experts, earlier, bases);
   __syncthreads();
   const int32_t total = scanBlock(bases, experts, partial);
@@ -207,7 +211,7 @@ size_t sharedBytes(const DispatchShape& shape) {
   return sizeof(int32_t) * (static_cast<size_t>(kWarps + 2) * shape.experts + kWarps);
 }
 
-/// Blocks that run at once on the current device, no more than the slots are worth.
+/// The number of blocks, all of which run at once on the current device; fewer where there are few slots.
 int gridBlocks(const DispatchShape& shape) {
   int device = 0, processors = 0, perProcessor = 0;
   MOEBLAZE_CUDA_CHECK(cudaGetDevice(&device));
@@ -216,7 +220,7 @@ int gridBlocks(const DispatchShape& shape) {
                                            static_cast<int>(sharedBytes(shape))));
   MOEBLAZE_CUDA_CHECK(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&perProcessor, singleKernel, kThreads, sharedBytes(shape)));
-  const int64_t worth = std::clamp<int64_t>(shape.slots() / kLeastSlotsPerBlock, 1, kMostDispatchBlocks);
+  const int64_t worth = std::clamp<int64_t>(shape.slots() / kLeastSlotsPerBlock, 1, kMaxDispatchBlocks);
   return static_cast<int>(std::min<int64_t>(worth, static_cast<int64_t>(processors) * std::max(1, perProcessor)));
 }
 

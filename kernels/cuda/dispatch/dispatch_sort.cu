@@ -1,4 +1,5 @@
-// Dispatch as frameworks build it: a stable radix sort of slots by expert, then what the sorted order implies.
+// Dispatch as frameworks build it: a stable radix sort of the slots by expert, and two kernels that derive the index
+// structures from the sorted order.
 #include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
@@ -16,7 +17,7 @@ size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 unsigned blocksFor(int64_t items) { return static_cast<unsigned>((items + kThreads - 1) / kThreads); }
 
-/// Bits of an expert id: what the sort looks at.
+/// Bits of an expert id, which are the bits that the sort compares.
 int keyBits(const DispatchShape& shape) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<unsigned>(shape.experts - 1))));
 }
@@ -38,7 +39,8 @@ __global__ void __launch_bounds__(kThreads)
   tokenExperts[slot] = ids[slot];
 }
 
-/// Row r holds slot sorted[r]; where the expert changes, every expert up to the new one begins.
+/// Each thread handles one row; row r holds slot sorted[r]. Where the expert changes from one row to the next, the
+/// offsets of all experts up to the new one are this row.
 __global__ void __launch_bounds__(kThreads)
     finishKernel(int64_t slots, int32_t topK, int32_t experts, const int32_t* sortedExperts, const int32_t* sorted,
                  DispatchIndex index) {

@@ -9,19 +9,25 @@
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "kernels/cuda/base/check.h"
-#include "kernels/cuda/exec/steps.h"
+#include "kernels/cuda/exec/run_step.h"
+#include "kernels/cuda/exec/support.h"
 #include "kernels/cuda/library/random_fill.h"
 #include "kernels/host/binding.h"
 
 namespace moeblaze::cuda {
 Runner::Runner(const Plan& plan, Context& context, MemoryOptions options)
-    : plan_(runnable(plan)), context_(context), memory_(plan, context, options), given_(plan.buffers.size()) {}
+    : plan_(runnable(plan)),
+      context_(context),
+      run_{context},
+      memory_(plan, context, options),
+      given_(plan.buffers.size()) {}
 
 Runner::~Runner() {
   for (std::byte* block : given_) cudaFree(block);
 }
 
-/// Where a given buffer's numbers go: its own storage when it is external, else a copy that its first use is handed.
+/// Where the numbers of a given buffer go: to its own storage when it is external, else to a copy from which `begin`
+/// fills the buffer when its lifetime begins.
 std::byte* Runner::storageFor(BufferId id) {
   if (plan_.buffer(id).external) return memory_.data(id);
   std::byte*& copy = given_[index(id)];
@@ -29,13 +35,14 @@ std::byte* Runner::storageFor(BufferId id) {
   return copy;
 }
 
-/// On the stream that allocated and poisoned the memory, or it might come first.
+/// Copies on the stream that allocated and poisoned the memory; another stream's copy might come before the poison.
 void Runner::copyIn(BufferId id, const void* source, size_t bytes) {
   MOEBLAZE_CUDA_CHECK(cudaMemcpyAsync(storageFor(id), source, bytes, cudaMemcpyHostToDevice, context_.stream()));
   context_.synchronize();
 }
 
 void Runner::give(const LayerInputs& inputs) {
+  requirePlannedRouting(plan_, inputs.topkIds);
   std::vector<std::byte> bytes;
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& buffer = plan_.buffers[i];
@@ -55,6 +62,7 @@ void Runner::giveRandom(const Routing& routing, uint64_t seed) {
     if (buffer.meaning == Meaning::expertOfSlot) {
       std::vector<int32_t> ids;
       for (int64_t slot = 0; slot < c.rows(); ++slot) ids.push_back(routing.expertOf(slot / c.topK, slot % c.topK));
+      requirePlannedRouting(plan_, ids);
       copyIn(static_cast<BufferId>(i), ids.data(), sizeof(int32_t) * ids.size());
       continue;
     }
@@ -102,7 +110,7 @@ void Runner::run(int32_t first, int32_t last) {
             fmt::format("step {} uses buffer {}, which does not exist then", step.name, plan_.buffer(storage).name));
       return memory_.data(storage);
     };
-    runStep(bindStep(plan_, step, storageOf), context_);
+    runStep(bindStep(plan_, step, storageOf), run_);
     if (observer) observer(i, false);
     end(i);
   }
@@ -141,7 +149,7 @@ const std::byte* Runner::result(const std::string& name) const {
 
 namespace {
 
-/// Events around every Step of one run.
+/// Takes times on the GPU before and after every Step of one run.
 class StepClock {
  public:
   explicit StepClock(size_t steps) : events_(2 * steps) {
@@ -156,7 +164,7 @@ class StepClock {
   void mark(int32_t step, bool begins, cudaStream_t stream) {
     MOEBLAZE_CUDA_CHECK(cudaEventRecord(events_[2 * step + (begins ? 0 : 1)], stream));
   }
-  /// ns from the start of Step 0 to a mark; the stream must have passed it.
+  /// Time in ns from the start of Step 0 to a mark, which the stream must have passed.
   int64_t at(int32_t step, bool begins) const {
     float ms = 0;
     MOEBLAZE_CUDA_CHECK(cudaEventElapsedTime(&ms, events_[0], events_[2 * step + (begins ? 0 : 1)]));
@@ -167,9 +175,10 @@ class StepClock {
   std::vector<cudaEvent_t> events_;
 };
 
-/// The observed track: what was held when, by the times the GPU reached each Step.
+/// Adds the observed track: the Steps' spans and the buffers that were held, by the times at which the GPU reached each
+/// Step.
 void addObserved(const Plan& plan, const StepClock& clock, const std::string& name, Trace& trace) {
-  constexpr TrackId kObserved{1};  // makeTrace's planned track is the first
+  constexpr TrackId kObserved{1};  // makeTrace's planned track is track 0
   trace.tracks.push_back({name, TrackKind::observed});
   for (int32_t i = 0; i < std::ssize(plan.steps); ++i)
     trace.spans.push_back({kObserved, trace.strings.add(plan.steps[i].name), clock.at(i, true),

@@ -3,12 +3,13 @@
 #include <functional>
 
 #include "kernels/cuda/run/memory.h"
+#include "kernels/cuda/run/plan_run.h"
 #include "kernels/layer/execution.h"
 
 namespace moeblaze::cuda {
 
-/// One Plan on a GPU, to be run as often as wanted. Steps are launched in the Plan's order on the context's stream;
-/// only Steps of which the Plan says so wait for the host.
+/// One Plan on a GPU, to be run as often as wanted. Steps are launched in the Plan's order on the context's stream. The
+/// host waits only for the Steps of which the Plan says so.
 class Runner {
  public:
   /// Throws InputError when the backend cannot run the Plan, DeviceError when the GPU has too little memory. Both
@@ -16,21 +17,22 @@ class Runner {
   Runner(const Plan& plan, Context& context, MemoryOptions options = {});
   ~Runner();
 
-  /// What the Plan is given: parameters, x, ids, gates, output gradient.
+  /// Copies what the Plan is given to the GPU: parameters, x, expert ids, gates and the output gradient. Throws
+  /// InputError when the ids do not follow the Plan's routing.
   void give(const LayerInputs& inputs);
-  /// The same with random numbers made on the GPU, x and output gradient N(0,1), weights N(0, 1/fan-in); ids are the
-  /// routing's.
+  /// Does the same with random numbers made on the GPU: x and the output gradient are N(0,1), weights N(0, 1/fan-in),
+  /// and ids are the routing's, which must be the Plan's.
   void giveRandom(const Routing& routing, uint64_t seed);
 
   void forward();
   void backward();
-  /// Frees what backward leaves: outputs and gradients. A forward does so first.
+  /// Frees the outputs and gradients that backward leaves. `forward` begins with this.
   void discard();
-  /// Called around every Step if set: (step, before it begins).
+  /// Called before (`begins`) and after every Step is launched, if set.
   std::function<void(int32_t step, bool begins)> observer;
 
   LayerResults results(const LayerInputs& inputs) const;
-  /// A result buffer's bytes in device memory, by the Plan's name; null when there is none.
+  /// The bytes of a result buffer in device memory, by the Plan's name; null when there is no such result.
   const std::byte* result(const std::string& name) const;
   int64_t countedBytes() const { return memory_.countedBytes(); }
   int64_t arenaBytes() const { return memory_.arenaBytes(); }
@@ -44,12 +46,15 @@ class Runner {
 
   const Plan& plan_;
   Context& context_;
+  PlanRun run_;
   Memory memory_;
-  std::vector<std::byte*> given_;  ///< by buffer: what the Plan counts and is handed at the first use
+  std::vector<std::byte*> given_;  ///< by buffer: copies of the inputs that the Plan counts, for the buffers' first
+                                   ///< uses; null for all others
 };
 
-/// Runs `plan` once on `device` as executeOnHost does on the processor; Step times are the GPU's. Throws PlanFailure,
-/// InputError when the backend cannot run the Plan, DeviceError.
+/// Runs `plan` once on the context's GPU as executeOnHost does on the processor. Step times are the GPU's, in ns.
+/// Throws PlanFailure, InputError when the backend cannot run the Plan or the ids do not follow its routing,
+/// DeviceError, and Interrupted between Steps under an InterruptWatch.
 Execution executeOnCuda(const Plan& plan, const LayerInputs& inputs, Context& context, MemoryOptions options);
 
 }  // namespace moeblaze::cuda

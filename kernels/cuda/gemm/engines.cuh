@@ -5,13 +5,13 @@
 
 namespace moeblaze::cuda {
 
-/// Launches ItsWork<Engine> with the engine for the context's GPU.
-template <template <class Engine> class ItsWork, typename Params>
-void launchOnBestEngine(const Params& params, Context& context) {
+/// Calls `f` with the best engine for the context's GPU as a template argument: f.template operator()<Engine>().
+template <typename F>
+void withBestEngine(const Context& context, F&& f) {
   if (context.usesWgmma()) {
-    launchGemm<ItsWork<WgmmaEngine>>(params, context);
+    f.template operator()<WgmmaEngine>();
   } else {
-    launchGemm<ItsWork<MmaEngine>>(params, context);
+    f.template operator()<MmaEngine>();
   }
 }
 

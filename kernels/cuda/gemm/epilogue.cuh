@@ -2,12 +2,13 @@
 
 #include "kernels/cuda/gemm/engines.cuh"
 
-// How a warp's sums reach memory. Fragments hold two neighbouring columns a lane; after an exchange within each quad a
-// lane holds eight of them, so that rows are read and written 16 bytes at a time without shared memory.
+// How a warp's sums reach memory. In a fragment each lane holds two neighbouring columns. After an exchange among the
+// four lanes of a quad, each lane holds eight neighbouring columns, so that rows are read and written 16 bytes at a
+// time without going through shared memory.
 namespace moeblaze::cuda {
 
-/// Four fragments' pairs of columns of one row, 32 columns in all: pairOf(fragment) gives the two values of the lane's
-/// columns. Returns the lane's eight neighbouring columns of the 32.
+/// Packs 32 columns of one row, of which the lane holds two columns in each of four fragments: pairOf(fragment) gives
+/// those two values. Returns eight neighbouring columns of the 32.
 template <typename T, typename F>
 __device__ uint4 packRow(F&& pairOf) {
   uint32_t words[4];
@@ -20,7 +21,8 @@ __device__ uint4 packRow(F&& pairOf) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// The other way: eight neighbouring columns read from memory, as each fragment's pair of this lane.
+/// The reverse of packRow: takes eight neighbouring columns read from memory and gives the lane's pair of each
+/// fragment.
 template <typename T>
 struct UnpackedRow {
   uint32_t words[4];
@@ -28,7 +30,8 @@ struct UnpackedRow {
   __device__ float2 pair(int fragment) const { return unpack<T>(words[fragment]); }
 };
 
-/// The lane's two columns of fragment j of a chunk of 32, in the first or second row that a fragment holds.
+/// The lane's two columns of fragment j of a chunk of 32 columns, in the first or second of the two rows that a
+/// fragment holds.
 __device__ inline float2 pairOf(const float (*fragments)[4], int j, int half) {
   return {fragments[j][2 * half], fragments[j][2 * half + 1]};
 }

@@ -2,19 +2,19 @@
 
 #include "kernels/cuda/gemm/gemm.cuh"
 
-// The portable engine: each of eight warps multiplies 64×64 with mma.sync (sm_80 and newer).
+// The portable engine: each of the block's eight warps multiplies a part of 64 × 64 with mma.sync (sm_80 and newer).
 namespace moeblaze::cuda {
 
-/// A warp's operands of one step of 16 along k.
+/// A lane's share of the operands of its warp's part, for one step of 16 along k.
 struct Fragments {
   uint32_t a[4][4];
-  uint32_t b[4][4];  ///< two 8-column fragments each
-  float2 scale[2];   ///< of k 2·(l%4) and the next, and of those + 8; only where rows are scaled
+  uint32_t b[4][4];  ///< each holds two fragments of 8 columns
+  float2 scale[2];   ///< factors for k = 2·(l%4) and the next, then for those + 8; used only where kScaled
 };
 
-/// Where this thread reads its fragments from, relative to a stage. Steps and parts change address bits 5 and 6 by XOR
-/// where they move along the swizzled direction, and add where they do not.
-template <class Work>
+/// Tells where this thread reads its fragments from, relative to the start of a stage. Moving along the swizzled
+/// direction changes bits 5 and 6 of the address by XOR; moving across it adds to the address.
+template <GemmWork Work>
 class FragmentReader {
  public:
   __device__ FragmentReader() {
@@ -26,7 +26,7 @@ class FragmentReader {
     } else {
       a_ = down * kPanelBytes + swizzled(row + 8 * high, low);
     }
-    // A paired warp's columns are the `across`-th 32 of both halves.
+    // In a paired tile a warp has the `across`-th 32 columns of both halves.
     const int column = Work::kPaired ? across * 32 : across * kWarpColumns;
     if constexpr (Work::kBByK) {
       b_ = kTileABytes + swizzled(column + row + 8 * high, low);
@@ -64,9 +64,10 @@ class FragmentReader {
   uint32_t a_, b_;
 };
 
-/// Engine of Works by mma.sync.
+/// The engine that multiplies with mma.sync.
 struct MmaEngine {
-  /// A warp has 64 rows and 64 columns, or 32 of both halves of a paired tile.
+  /// A warp has 64 rows and 64 columns, or 32 columns of each half of a paired tile. `kRows` counts the rows of a lane,
+  /// kChunksOf its chunks of 32 columns in a row.
   struct Place {
     static constexpr int kRows = 8;
     template <bool kPaired>
@@ -88,7 +89,7 @@ struct MmaEngine {
     int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   };
 
-  template <class Work>
+  template <GemmWork Work>
   static __device__ void multiply(Sums& sums, Fragments& f) {
     using T = typename Work::Element;
     if constexpr (Work::kScaled) {
@@ -107,8 +108,9 @@ struct MmaEngine {
       for (int j = 0; j < 8; ++j) multiplyAdd<T>(sums[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
   }
 
-  /// A stage is filled as soon as the one before it is read: copies run stages - 1 blocks ahead.
-  template <class Work>
+  /// Multiplies all tiles of the block. A stage is filled again as soon as it has been read, so that copies run stages
+  /// - 1 steps ahead.
+  template <GemmWork Work>
   static __device__ void run(const typename Work::Params& params, const typename Work::Tiles& tiles, Work& work,
                              Feed<Work>& feed, uint32_t ring, int stages) {
     for (int s = 0; s + 1 < stages; ++s) feed.fill();
@@ -121,17 +123,12 @@ struct MmaEngine {
     Fragments fragments[2];
     reader.load(fragments[0], stage, 0);
     if constexpr (Work::kScaled) work.loadScale(fragments[0], 0, 0);
-    Tile tile;
-    const int64_t count = tiles.count();
-    for (int64_t at = blockIdx.x; at < count; at += gridDim.x) {
-      tiles.locate(at, tile);
-      work.prepare(tile);
-      Sums sums = {};
-      for (int block = Work::Loader::blocksOf(params, tile); block > 0; --block) {
+    forEachTile(params, tiles, work, [&](Sums& sums, int blocks) {
+      for (int block = blocks; block > 0; --block) {
 #pragma unroll
         for (int step = 0; step < kTileK / 16; ++step) {
           if (step == kTileK / 16 - 1) {
-            // Everybody has read this stage, and the next one has arrived for everybody.
+            // Past the barrier every thread has read this stage, and the next stage has arrived for every thread.
             waitForOldest(stages);
             __syncthreads();
             stage = stage + kStageBytes == ringEnd ? ring : stage + kStageBytes;
@@ -148,9 +145,7 @@ struct MmaEngine {
           multiply<Work>(sums, fragments[step % 2]);
         }
       }
-      work.finish(sums, tile);
-    }
-    waitCopies<0>();
+    });
   }
 };
 

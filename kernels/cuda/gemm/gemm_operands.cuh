@@ -3,16 +3,16 @@
 #include "kernels/cuda/gemm/gemm.cuh"
 #include "kernels/layer/bound_step.h"
 
-// Operands of the tensor-core kernels in global memory, and how their blocks reach shared memory.
+// The operands of the tensor-core kernels in global memory, and how their blocks reach shared memory.
 namespace moeblaze::cuda {
 
-/// Rows [.., columns] of a tensor: row r of the Step's groups lies at r, at r less the first one when the tensor holds
-/// only a chunk's rows, or where `gather` says.
+/// A tensor of rows. Row r of the Step's groups lies at row r of the tensor; at r less the groups' first row when the
+/// tensor holds only a chunk's rows; or at the row that `gather` names.
 template <typename T>
 struct RowTensor {
   T* data = nullptr;
   int64_t pitch = 0;                ///< elements from one row to the next
-  const int32_t* gather = nullptr;  ///< [R]: token of each row
+  const int32_t* gather = nullptr;  ///< [R]: the token of each row
   bool local = false;
 
   __device__ int64_t rowOf(int32_t row, int32_t first) const {
@@ -21,18 +21,18 @@ struct RowTensor {
   __device__ T* at(int32_t row, int32_t first) const { return data + (row - (local ? first : 0)) * pitch; }
 };
 
-/// One matrix a group: [in, out] as it is stored.
+/// One matrix [in, out] for each group, as it is stored.
 template <typename T>
 struct WeightTensor {
   T* data = nullptr;
-  int64_t pitch = 0, matrix = 0;  ///< elements from one row, one group to the next
+  int64_t pitch = 0, matrix = 0;  ///< elements from one row to the next, and from one group to the next
   int32_t firstGroup = 0;
 
   __device__ T* of(int32_t group) const { return data + (firstGroup + group) * matrix; }
 };
 
-/// What the host gives of a bound operand. An operand that lists tokens in a Step of experts is read through the Step's
-/// index structure.
+/// The device's view of a bound operand. In a Step of experts, an operand of tokens is read through the Step's index
+/// structure.
 template <typename T>
 RowTensor<T> rowTensor(const BoundStep& step, const BoundOperand* operand) {
   if (operand == nullptr) return {};
@@ -61,10 +61,10 @@ inline Groups groupsOf(const BoundStep& step) {
           .count = gemm.experts};
 }
 
-/// Which part of a block this thread copies: the same 16 bytes of every kRowsAtOnce-th row.
+/// The part of a block that this thread copies: the same 16 bytes of every kRowsAtOnce-th row.
 struct CopyLane {
   int row = static_cast<int>(threadIdx.x) / kChunks, chunk = static_cast<int>(threadIdx.x) % kChunks;
-  /// Its place in shared memory; rows further down lie kCopyPitch apart.
+  /// Its place in shared memory. The thread's further rows lie kCopyPitch apart.
   __device__ uint32_t target() const { return swizzled(row, chunk); }
   __device__ int column() const { return chunk * kVector; }
 };
@@ -75,7 +75,8 @@ struct Copy {
   const void* source;
 };
 
-/// Copies 0 to kCount - 1, `of(i)`, where `valid(i)`; inner tiles, `whole`, are spared the tests.
+/// Copies of(0) to of(kCount - 1), each only where valid(i). With `whole`, for tiles that do not reach the operand's
+/// edge, all copies are valid and the tests are left out.
 template <int kCount, typename Of, typename Valid>
 __device__ void copyEach(bool whole, Of&& of, Valid&& valid) {
   if (whole) {
@@ -93,18 +94,19 @@ __device__ void copyEach(bool whole, Of&& of, Valid&& valid) {
   }
 }
 
-/// What the host gives a product whose rows are grouped: Σ over parts of rows [n_e, k] times the group's matrix.
+/// What the host gives a product whose rows are grouped: the sum over `parts` of rows [n_e, k] times the group's
+/// matrix.
 template <typename T>
 struct RowProduct {
   Groups groups;
-  RowTensor<const T> a[2];  ///< of one pitch
+  RowTensor<const T> a[2];  ///< both have the same pitch
   WeightTensor<const T> b[2];
-  int32_t parts = 1;     ///< of the reduction, one operand pair each; a paired product has one A and both B
-  int32_t k = 0, n = 0;  ///< of one part; columns of one matrix
+  int32_t parts = 1;     ///< parts of the reduction, each with its own A and B; a paired product has one A and both B
+  int32_t k = 0, n = 0;  ///< depth of one part, and columns of one matrix
 };
 
-/// Copies A's rows, fixed for a tile, and B's block. Everything that a tile does not change is worked out when it
-/// begins: a block costs little more than its copies.
+/// Copies blocks of A, whose rows stay the same within a tile, and of B. Everything that stays the same within a tile
+/// is computed when the tile begins, so that a block costs little more than its copies.
 template <typename T, bool kBByK, bool kPaired>
 class RowLoader {
  public:
@@ -159,7 +161,7 @@ class RowLoader {
 
  private:
   static constexpr int kARows = kTileM / kRowsAtOnce, kBRows = kTileN / kRowsAtOnce;
-  static constexpr int kColumns = kPaired ? kTileN / 2 : kTileN;  ///< of one matrix in a tile
+  static constexpr int kColumns = kPaired ? kTileN / 2 : kTileN;  ///< columns of one matrix in a tile
   static constexpr int kPanels = kColumns / kPanelColumns;
 
   __device__ void startPart(int part) {
@@ -185,7 +187,7 @@ class RowLoader {
         [&](int i) { return lane.column() < left_ && (aMask_ >> i & 1) != 0; });
   }
 
-  /// Columns of the result are rows of the matrix.
+  /// Copies half of a block of B where columns of the result are rows of the matrix.
   template <int kHalf>
   __device__ void loadBByK(uint32_t target) const {
     constexpr int kFirst = kHalf * kBRows / 2;
@@ -199,7 +201,8 @@ class RowLoader {
         [&](int i) { return lane.column() < left_ && (bMask_ >> (kFirst + i) & 1) != 0; });
   }
 
-  /// Columns of the result are columns of the matrix: panels of 64, the second half from the second matrix when paired.
+  /// Copies half of a block of B where columns of the result are columns of the matrix, as panels of 64 columns. The
+  /// second half comes from the second matrix when the product is paired.
   template <int kHalf>
   __device__ void loadB(uint32_t target) const {
     constexpr int kHalfPanels = kTileN / kPanelColumns / 2, kFirst = kPaired ? 0 : kHalf * kHalfPanels;
@@ -219,29 +222,46 @@ class RowLoader {
 
   const RowProduct<T>& p_;
   int32_t first_;
-  uint32_t rows_[kARows];  ///< offset of each, in 16 bytes
+  uint32_t rows_[kARows];  ///< offset of each row, in units of 16 bytes
   uint32_t aMask_ = 0, bMask_ = 0;
   int32_t group_ = 0, n_ = 0;
-  int32_t left_ = 0;  ///< of k, in this part
+  int32_t left_ = 0;  ///< what is left of k in this part
   const T *a_ = nullptr, *b_ = nullptr, *second_ = nullptr;
 };
 
-/// Products whose rows are grouped; subclasses bring the epilogue.
-template <typename T, class ItsEngine, bool kByK, bool kInPairs>
+/// Fills what every product of grouped rows has: its groups, its first operand of rows, a matrix for each weight, k.
+template <typename T>
+void bindRowProduct(const BoundStep& step, RowProduct<T>& product) {
+  const auto weights = weightsOf(step.reads);
+  product.groups = groupsOf(step);
+  product.a[0] = rowTensor<const T>(step, &step.data(0));
+  for (size_t i = 0; i < weights.size(); ++i) product.b[i] = weightTensor<const T>(step, *weights[i]);
+  product.k = static_cast<int32_t>(step.data(0).columns());
+}
+
+/// The part of a Work (see GemmWork) that all products of grouped rows share. `ItsParams` derives from RowProduct; a
+/// subclass brings the epilogue.
+template <typename T, class ItsParams, class ItsEngine, bool kByK, bool kInPairs>
 struct RowWork {
   using Element = T;
+  using Params = ItsParams;
   using Engine = ItsEngine;
   using Place = typename Engine::Place;
   using Tiles = RowTiles;
   using Loader = RowLoader<T, kByK, kInPairs>;
-  static constexpr int kColumns = kInPairs ? kTileN / 2 : kTileN;  ///< of one matrix in a tile
+  static constexpr int kColumns = kInPairs ? kTileN / 2 : kTileN;  ///< columns of one matrix in a tile
   static constexpr bool kAByK = true, kBByK = kByK, kPaired = kInPairs, kScaled = false;
 
   static __device__ RowTiles makeTiles(const RowProduct<T>& product, int32_t* table) {
     return RowTiles(product.groups, ceilDivide(product.n, kColumns), table);
   }
   static __host__ __device__ constexpr int extraBytes(int) { return 0; }
+
+  __device__ RowWork(const Params& params, uint8_t*) : p(params), first(params.groups.begin(0)) {}
   __device__ void prepare(const Tile&) const {}
+
+  const Params& p;
+  const int32_t first;  ///< the first row of the groups covered
 };
 
 }  // namespace moeblaze::cuda

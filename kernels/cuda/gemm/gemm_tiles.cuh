@@ -2,29 +2,30 @@
 
 #include <cstdint>
 
-// Which output tile a block works on next: every block of a persistent kernel walks tiles w, w + grid, w + 2·grid, ...
-// Group sizes are read on the device, so nothing waits for the host.
+// Which output tile a block works on next: block w of a persistent kernel computes tiles w, w + grid, w + 2·grid and so
+// on. The sizes of groups are read on the device, so that nothing waits for the host.
 namespace moeblaze::cuda {
 
 inline constexpr int kTileM = 128, kTileN = 256, kTileK = 64;
 inline constexpr int kGemmThreads = 256;
-/// Tiles of a group are taken in bands of M-tiles, all N-tiles of a band, M fastest: neighbours in time share operands
-/// in the L2 cache. Heights measured on an H200; they matter by 4 % at most.
+/// The tiles of a group are ordered in bands of M-tiles. A band holds all its N-tiles, and M changes fastest within it,
+/// so that tiles computed at the same time share operands in the L2 cache. These heights were measured on an H200; they
+/// change the speed by 4 % at most.
 inline constexpr int32_t kRowBand = 4, kReductionBand = 64;
 
 __host__ __device__ constexpr int32_t ceilDivide(int64_t a, int32_t b) { return static_cast<int32_t>((a + b - 1) / b); }
 
-/// Rows of the experts that a product covers, grouped by expert; or all rows as one group.
+/// The rows of the experts that a product covers, grouped by expert; or all rows as one group.
 struct Groups {
   const int32_t* offsets = nullptr;  ///< [E+1] in device memory; null for one group
-  int32_t rows = 0;                  ///< of that group
+  int32_t rows = 0;                  ///< rows of that one group
   int32_t first = 0, count = 1;      ///< experts covered
 
   __device__ int32_t begin(int32_t group) const { return offsets == nullptr ? 0 : offsets[first + group]; }
   __device__ int32_t end(int32_t group) const { return offsets == nullptr ? rows : offsets[first + group + 1]; }
 };
 
-/// One tile: its group, its rows among all, and its place in the group's output.
+/// One output tile: its group, the group's rows among all rows, and the tile's place in the group's output.
 struct Tile {
   int32_t group = 0;  ///< counted from Groups::first
   int32_t begin = 0;  ///< first row of the group
@@ -32,7 +33,7 @@ struct Tile {
   int32_t m = 0, n = 0;
 };
 
-/// Place of the `id`-th tile among mTiles × nTiles, in bands.
+/// Finds the place of the `id`-th of mTiles × nTiles tiles, in bands of `band` M-tiles.
 __device__ inline void rasterize(uint32_t id, int32_t band, int32_t mTiles, int32_t nTiles, Tile& tile) {
   const uint32_t before = id / (band * nTiles), first = before * band, rest = id - first * nTiles;
   const uint32_t height = min(band, mTiles - static_cast<int32_t>(first));
@@ -40,16 +41,17 @@ __device__ inline void rasterize(uint32_t id, int32_t band, int32_t mTiles, int3
   tile.m = static_cast<int32_t>(first + rest - tile.n * height);
 }
 
-/// Tiles of a product whose rows are grouped: each group has as many M-tiles as its rows need.
+/// The tiles of a product whose rows are grouped: each group has as many M-tiles as its rows need.
 class RowTiles {
  public:
-  /// Entries of the table in shared memory.
+  /// Entries of the table that the tiles keep in shared memory.
   static __host__ __device__ int tableEntries(const Groups& groups) { return groups.count + 1; }
 
-  /// Fills `table` with the exclusive prefix sum of M-tiles; the whole block calls it, and waits for itself.
+  /// Fills `table` with the exclusive prefix sum of the groups' M-tiles. The whole block must call this; it ends in a
+  /// barrier.
   __device__ RowTiles(const Groups& groups, int32_t nTiles, int32_t* table)
       : groups_(groups), nTiles_(nTiles), table_(table) {
-    // Experts are few: a warp sums 32 at a time.
+    // One warp suffices, because experts are few: it sums 32 groups at a time.
     if (threadIdx.x < 32) {
       int32_t before = 0;
       for (int32_t base = 0; base < groups.count; base += 32) {
@@ -69,7 +71,8 @@ class RowTiles {
   }
 
   __device__ int64_t count() const { return static_cast<int64_t>(table_[groups_.count]) * nTiles_; }
-  /// Fills `tile`, whose group must not lie past the one of `at`.
+  /// Fills `tile` with the at-th tile. On entry tile.group must not lie past that tile's group, from where the search
+  /// goes on.
   __device__ void locate(int64_t at, Tile& tile) const {
     while (at >= static_cast<int64_t>(table_[tile.group + 1]) * nTiles_) ++tile.group;
     tile.begin = groups_.begin(tile.group);
@@ -84,8 +87,8 @@ class RowTiles {
   const int32_t* table_;
 };
 
-/// Tiles of a product that sums over a group's rows: each group has mTiles × nTiles, which cost as its rows do, so that
-/// groups with many rows come first.
+/// The tiles of a product that sums over a group's rows. Each group has mTiles × nTiles tiles, whose cost grows with
+/// the group's rows, so that groups with many rows come first.
 class ReductionTiles {
  public:
   static __host__ __device__ int tableEntries(const Groups& groups) { return 2 * groups.count; }

@@ -2,12 +2,12 @@
 
 #include "kernels/cuda/gemm/gemm.cuh"
 
-// Hopper's engine: each of two warpgroups multiplies 64×256 with wgmma, which reads both operands from shared memory,
-// as they lie there for the portable engine too: rows of 128 bytes in the 128-byte swizzle.
+// Hopper's engine: each of the block's two warpgroups multiplies a part of 64 × 256 with wgmma. It reads both operands
+// from shared memory, where they lie as for the portable engine: as rows of 128 bytes in the 128-byte swizzle.
 namespace moeblaze::cuda {
 
-/// Descriptor of an operand in shared memory (PTX ISA, matrix descriptor): 128-byte swizzle, groups of eight rows 1,024
-/// bytes apart, and for operands in panels of 64 columns the panels' distance.
+/// The descriptor of an operand in shared memory (PTX ISA, matrix descriptor). It states the 128-byte swizzle, groups
+/// of eight rows that lie 1,024 bytes apart and, for operands in panels of 64 columns, the distance between panels.
 __device__ inline uint64_t matrixDescriptor(uint32_t address) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
   constexpr uint64_t kRowGroups = uint64_t{8 * kRowBytes >> 4} << 32, kPanels = uint64_t{kPanelBytes >> 4} << 16;
@@ -33,8 +33,9 @@ __device__ inline uint64_t matrixDescriptor(uint32_t address) {
       : "l"(a), "l"(b), "r"(adds), "n"(kATransposed), "n"(kBTransposed))
 // clang-format on
 
-/// d [64, 256] = a [64, 16] · b [16, 256], or added to d; not there before the group it is committed to is waited for.
-/// Lane l of warp w holds rows 16w + l/4 and 8 more, of every 8 columns 2·(l%4) and the next.
+/// d [64, 256] = a [64, 16] · b [16, 256], added to d when `adds` is set. The result may be read once the group that
+/// the product is committed to has been waited for. Lane l of warp w holds rows 16w + l/4 and 16w + l/4 + 8, and of
+/// every 8 columns those at 2·(l%4) and the next.
 template <typename T, int kATransposed, int kBTransposed>
 __device__ void wgmma(float* d, uint64_t a, uint64_t b, int adds) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -67,16 +68,17 @@ __device__ inline void wgmmaWait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 #endif
 }
-/// Makes what this thread copied to shared memory visible to the tensor cores.
+/// Makes what this thread copied to shared memory visible to the tensor cores, which read it through another proxy.
 __device__ inline void fenceForTensorCores() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
-/// Engine of Works by wgmma; its kernels are empty where there is none.
+/// The engine that multiplies with wgmma. On GPUs without wgmma its kernels are empty and never launched.
 struct WgmmaEngine {
-  /// A warp has 16 rows and all columns.
+  /// A warp has 16 rows and all columns. `kRows` counts the rows of a lane, kChunksOf its chunks of 32 columns in a
+  /// row.
   struct Place {
     static constexpr int kRows = 2;
     template <bool kPaired>
@@ -97,10 +99,10 @@ struct WgmmaEngine {
     int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   };
 
-  template <class Work>
+  template <GemmWork Work>
   static __device__ void multiply(Sums& sums, uint32_t stage) {
     constexpr int kAStep = (Work::kAByK ? 32 : 16 * kRowBytes) >> 4, kBStep = (Work::kBByK ? 32 : 16 * kRowBytes) >> 4;
-    // A warpgroup's 64 rows of A are as many rows in shared memory, or one panel: the same number of bytes.
+    // In either layout, 64 rows of A take kPanelBytes: as 64 rows in shared memory, or as one panel.
     const uint64_t a = matrixDescriptor(stage + threadIdx.x / 128 * kPanelBytes);
     const uint64_t b = matrixDescriptor(stage + kTileABytes);
     wgmmaFence();
@@ -111,22 +113,18 @@ struct WgmmaEngine {
     wgmmaCommit();
   }
 
-  /// A block's products run while the next one's operands are waited for and later ones copied, so that a stage is free
-  /// two blocks later: copies run stages - 2 blocks ahead.
-  template <class Work>
+  /// Multiplies all tiles of the block. The products of one step run while the next step's operands arrive and later
+  /// ones are copied, so that a stage is free again two steps later: copies run stages - 2 steps ahead.
+  template <GemmWork Work>
   static __device__ void run(const typename Work::Params& params, const typename Work::Tiles& tiles, Work& work,
                              Feed<Work>& feed, uint32_t ring, int stages) {
-    if (ring % (8 * kRowBytes) != 0) __trap();  // descriptors address groups of eight rows
+    if (ring % (8 * kRowBytes) != 0)
+      __trap();  // descriptors address groups of eight rows, so the ring must begin at one
     for (int s = 0; s + 2 < stages; ++s) feed.fill();
     const uint32_t ringEnd = ring + stages * kStageBytes;
     uint32_t stage = ring;
-    Tile tile;
-    const int64_t count = tiles.count();
-    for (int64_t at = blockIdx.x; at < count; at += gridDim.x) {
-      tiles.locate(at, tile);
-      work.prepare(tile);
-      Sums sums = {};
-      for (int block = Work::Loader::blocksOf(params, tile); block > 0; --block) {
+    forEachTile(params, tiles, work, [&](Sums& sums, int blocks) {
+      for (int block = blocks; block > 0; --block) {
         waitForOldest(stages - 1);
         fenceForTensorCores();
         __syncthreads();
@@ -136,9 +134,7 @@ struct WgmmaEngine {
         stage = stage + kStageBytes == ringEnd ? ring : stage + kStageBytes;
       }
       wgmmaWait<0>();
-      work.finish(sums, tile);
-    }
-    waitCopies<0>();
+    });
   }
 };
 

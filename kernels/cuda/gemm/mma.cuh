@@ -2,9 +2,9 @@
 
 #include "kernels/cuda/base/element.cuh"
 
-// Single instructions of sm_80 and newer, and the swizzle that shared memory of the tensor-core kernels uses: rows of
-// 128 bytes whose 16-byte chunks are XORed with the row's low three bits, so that eight rows of one chunk, or eight
-// chunks of one row, lie in different banks.
+// Single instructions of sm_80 and newer, and the swizzle of shared memory in the tensor-core kernels. Shared memory
+// holds rows of 128 bytes. The number of each 16-byte chunk is XORed with the low three bits of its row's number, so
+// that eight rows of one chunk, as well as the eight chunks of one row, lie in different banks.
 namespace moeblaze::cuda {
 
 inline constexpr int kRowBytes = 128;
@@ -17,23 +17,23 @@ __device__ inline uint32_t swizzled(int row, int chunk) {
   return static_cast<uint32_t>(row * kRowBytes + ((chunk ^ (row & 7)) << 4));
 }
 
-/// Copies 16 bytes to shared memory behind the thread's back; zeros where `valid` is false. `source` is not read then,
-/// but must be a global address.
+/// Starts an asynchronous copy of 16 bytes to shared memory; copies zeros where `valid` is false. `source` is not read
+/// then, but must still be a global address.
 __device__ inline void copyAsync(uint32_t target, const void* source, bool valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(valid ? 16 : 0)
                : "memory");
 }
-/// The same, always valid.
+/// Does the same for a copy that is always valid.
 __device__ inline void copyAsync(uint32_t target, const void* source) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(target), "l"(source) : "memory");
 }
-/// The same for 4 bytes.
+/// Does the same for 4 bytes.
 __device__ inline void copyWordAsync(uint32_t target, const void* source, bool valid) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(target), "l"(source), "r"(valid ? 4 : 0)
                : "memory");
 }
 __device__ inline void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits until at most kPending of the thread's committed groups are under way.
+/// Waits until at most kPending of the groups that this thread committed are still being copied.
 template <int kPending>
 __device__ inline void waitCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
@@ -41,7 +41,7 @@ __device__ inline void waitCopies() {
 
 __device__ inline void prefetchL2(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 
-/// Four 8×8 matrices of 16-bit elements; lane l gives the address of row l%8 of matrix l/8.
+/// Loads four 8×8 matrices of 16-bit elements. Lane l gives the address of row l%8 of matrix l/8.
 __device__ inline void loadMatrices(uint32_t (&out)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -55,8 +55,8 @@ __device__ inline void loadMatricesTransposed(uint32_t (&out)[4], uint32_t addre
                : "memory");
 }
 
-/// d += a·b for a 16×16, b 16×8, fp32 sums. Lane l holds d of row l/4 (d[0], d[1]) and l/4+8 (d[2], d[3]), columns
-/// 2·(l%4) and the next.
+/// d += a·b for a 16×16 and b 16×8, with fp32 sums. Lane l holds row l/4 of d in d[0] and d[1], and row l/4 + 8 in d[2]
+/// and d[3], each at columns 2·(l%4) and the next.
 template <typename T>
 __device__ void multiplyAdd(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 template <>
@@ -73,8 +73,9 @@ __device__ inline void multiplyAdd<Fp16>(float (&d)[4], const uint32_t (&a)[4], 
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Exchanges among the four lanes of a quad: lane l's v[i] becomes lane i's v[l]. Turns four fragments' pairs of
-/// columns into eight neighbouring columns of one fragment a lane, which are 16 bytes of memory, and back.
+/// Exchanges values among the four lanes of a quad: v[i] of lane l becomes v[l] of lane i. This turns the lane's pairs
+/// of columns of four fragments into eight neighbouring columns of one fragment, which are 16 bytes of memory, and
+/// back.
 __device__ inline void transposeQuad(uint32_t (&v)[4]) {
   const bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
   const uint32_t first = __shfl_xor_sync(0xffffffffu, odd ? v[0] : v[1], 1);

@@ -4,7 +4,7 @@
 
 namespace moeblaze::cuda {
 
-// cuBLAS counts columns first, so it is told cᵀ = bᵀ·aᵀ.
+// cuBLAS matrices are column-major, so that it computes cᵀ = bᵀ·aᵀ.
 void multiplyRowMajor(Context& context, DType dtype, const LibraryGemm& gemm) {
   assert(dtype == DType::bf16 || dtype == DType::fp16);
   const cudaDataType_t type = dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_16F;

@@ -8,7 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kBlocks = 2048;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the seed's stream at a place.
+/// SplitMix64 (Steele, Lea, Flood 2014): the number at place `at` of the seed's stream.
 __device__ uint64_t randomBits(uint64_t seed, uint64_t at) {
   uint64_t z = seed + (at + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -16,7 +16,7 @@ __device__ uint64_t randomBits(uint64_t seed, uint64_t at) {
   return z ^ (z >> 31);
 }
 
-/// Box and Muller's transform of two uniform numbers.
+/// A normal number by Box and Muller's transform of two uniform numbers.
 __device__ float normalNumber(uint64_t seed, uint64_t at) {
   const uint64_t bits = randomBits(seed, at);
   const float u = (static_cast<uint32_t>(bits >> 40) + 0.5f) * 0x1p-24f;

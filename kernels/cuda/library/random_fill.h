@@ -8,8 +8,8 @@
 
 namespace moeblaze::cuda {
 
-/// Fills `count` elements of a floating dtype of at most 32 bits with normal numbers of the given mean and deviation, a
-/// function of `seed` and the place alone.
+/// Fills `count` elements of a floating dtype of at most 32 bits with normal numbers. Each number depends on `seed` and
+/// its place alone.
 void fillNormal(void* data, DType dtype, int64_t count, float mean, float deviation, uint64_t seed,
                 cudaStream_t stream);
 

@@ -11,10 +11,10 @@
 namespace moeblaze::cuda {
 namespace {
 
-/// Elements of the widest operand of rows: as wide as the model or a hidden layer, whichever is more.
+/// Elements of the widest operand of rows, which is as wide as the model or the hidden layer.
 int64_t rowElements(const Plan& plan) { return plan.config.rows() * std::max(plan.config.dModel, plan.config.dFf); }
 
-/// Products that a Step's are made of: those of W1 and W2 run apart.
+/// Library products that stand for the Step's product: those with W1 and W2 run apart.
 int32_t factorsOf(const Plan& plan, const Step& step) {
   const bool up = step.op == Op::fusedUp, both = step.op == Op::weightGradient && plan.writes(step).size() > 1;
   int32_t weights = 0;
@@ -52,7 +52,7 @@ BareLayer::BareLayer(const Plan& plan, Context& context)
       weights_(plan.config.experts * plan.config.dModel * plan.config.dFf, plan.config.dtype, context),
       gradients_(plan.config.experts * plan.config.dModel * plan.config.dFf, plan.config.dtype, context),
       steps_(plan.steps.size()) {
-  context.cublas();  // its workspace cannot be allocated while a graph is captured
+  context.cublas();  // creates the workspace now, because nothing can be allocated while a graph is captured
   const auto count = static_cast<int32_t>(plan.steps.size());
   for (int32_t i = 0; i < count; ++i)
     if (!plan.steps[i].gemm.empty() && plan.steps[i].gemm.experts > 0) steps_[i] = capture(i, i + 1);
@@ -67,8 +67,8 @@ BareLayer::~BareLayer() {
     if (graph != nullptr) cudaGraphExecDestroy(graph);
 }
 
-/// Every expert's product, from and to blocks that hold any operand: rows are rows of the left block, or of both when
-/// they are reduced; the result goes where the other is not.
+/// Enqueues the product of every expert, between blocks that are large enough for any operand. Rows come from the left
+/// block, and from the right block as well when rows are reduced. The result goes to the block that is not read.
 void BareLayer::multiply(const Step& step) {
   const GemmShape& gemm = step.gemm;
   const MoeConfig& c = plan_.config;
@@ -91,7 +91,7 @@ void BareLayer::multiply(const Step& step) {
                           .c = {gradients_.data() + e * matrix * size, n}});
         continue;
       }
-      // A forward step with several weights has as many results; a backward one sums as many products.
+      // A forward Step with several weights has as many results; a backward Step sums as many products.
       const bool sums = gemm.transposed;
       const int64_t n = sums ? gemm.n : gemm.n / factors, k = sums ? gemm.k / factors : gemm.k;
       multiplyRowMajor(context_, c.dtype,

@@ -20,7 +20,8 @@ class RandomBlock {
   std::byte* data_ = nullptr;
 };
 
-/// cuBLAS on one square product of 16-bit elements: the speed that clocks, which move by 15 %, allow at this moment.
+/// cuBLAS on one square product of 16-bit elements. Its speed is what the GPU's clocks, which move by 15 %, allow at
+/// this moment.
 class SquareProduct {
  public:
   static constexpr int64_t kSize = 8192;
@@ -33,11 +34,11 @@ class SquareProduct {
   RandomBlock a_, b_, c_;
 };
 
-/// The products of a layer and nothing else, each expert by cuBLAS, captured in a graph: no gather, no activation, no
-/// combine. What the layer would cost if everything around its arithmetic were free.
+/// The products of a layer and nothing else: no gather, no activation, no combine. cuBLAS computes them for each
+/// expert, captured in a graph. This is what the layer would cost if everything around its arithmetic were free.
 class BareLayer {
  public:
-  /// Products of the Plan's Steps with the rows its routing gives each expert.
+  /// Captures the products of the Plan's Steps, with the rows that its routing gives each expert.
   BareLayer(const Plan& plan, Context& context);
   ~BareLayer();
   BareLayer(const BareLayer&) = delete;
@@ -45,7 +46,7 @@ class BareLayer {
 
   void forward();
   void backward();
-  /// Products of one Step; nothing when it has none.
+  /// Launches the products of one Step; does nothing when it has none.
   void step(int32_t step);
 
  private:

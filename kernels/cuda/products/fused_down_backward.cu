@@ -1,33 +1,36 @@
-// Output gradient times W3ᵀ with the activation's backward in the epilogue. With g the product, unscaled, and s the
-// row's gate: dB = s·g·act(A), dA = s·g·B·act'(A), Y.scaled = s·Y as the operand of W3's gradient, and the gate's
-// gradient Σ g·Y in parts of 128 columns, so that Y was never kept. dA and dB may lie where A and B do.
+// The output gradient times W3ᵀ, with the backward of the activation in the epilogue. Let g be the product before
+// scaling and s the row's gate. Then dB = s·g·act(A) and dA = s·g·B·act'(A); Y.scaled = s·Y is the operand of W3's
+// gradient; and the gate's gradient Σ g·Y is written in parts of 128 columns, so that Y need not be kept. dA and dB may
+// lie where A and B do.
 #include "kernels/cuda/base/activation.cuh"
 #include "kernels/cuda/gemm/epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_operands.cuh"
 #include "kernels/cuda/run/ops.h"
+#include "kernels/cuda/run/products.h"
 
 namespace moeblaze::cuda {
 namespace {
 
-/// Columns of one partial sum of the gate gradient; what the Plan's parts count.
+/// Columns that one part of the gate's gradient sums. The Plan counts parts of the same width.
 constexpr int kPartColumns = 128;
-/// Columns of which a warp sums a row by itself.
+/// Columns of a row that one warp sums by itself.
 constexpr int kGroupColumns = 64;
 
 template <typename T>
 struct DownBackwardParams : RowProduct<T> {
   RowTensor<const T> projectionA, projectionB;
   RowTensor<T> aGradient, bGradient, scaledY;
-  Numbers gates;           ///< [R]; none for shared experts
-  float* parts = nullptr;  ///< [R, partsPerRow]; none for shared experts
+  Numbers gates;           ///< [R]; absent for shared experts
+  float* parts = nullptr;  ///< [R, partsPerRow]; null for shared experts
   int32_t partsPerRow = 0;
 };
 
 template <typename T, Activation kActivation, class Engine>
-struct DownBackwardWork : RowWork<T, Engine, true, false> {
+struct DownBackwardWork : RowWork<T, DownBackwardParams<T>, Engine, true, false> {
+  using Base = RowWork<T, DownBackwardParams<T>, Engine, true, false>;
+  using Base::first, Base::p;
+  using typename Base::Params, typename Base::Place;
   static constexpr bool kGated = isGated(kActivation);
-  using Params = DownBackwardParams<T>;
-  using Place = typename Engine::Place;
   static constexpr int kColumnGroups = kTileN / kGroupColumns;
 
   static __host__ __device__ constexpr int extraBytes(int) {
@@ -35,9 +38,9 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
   }
 
   __device__ DownBackwardWork(const Params& params, uint8_t* extra)
-      : p(params), first(params.groups.begin(0)), rowSums(reinterpret_cast<float*>(extra)) {}
+      : Base(params, extra), rowSums(reinterpret_cast<float*>(extra)) {}
 
-  /// The epilogue reads A and B once: on their way to the L2 cache before it asks.
+  /// Prefetches A and B, which the epilogue reads once, into the L2 cache.
   __device__ void prepare(const Tile& tile) const {
     constexpr int kLines = kTileN / kPanelColumns;
     for (int line = static_cast<int>(threadIdx.x); line < kTileM * kLines; line += kGemmThreads) {
@@ -57,7 +60,7 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
       const int32_t row = tile.m * kTileM + place.row(r);
       gates[r] = p.gates.data != nullptr && row < tile.rows ? p.gates.load(tile.begin + row) : 1.0f;
     }
-    // Two chunks of A and B are on their way while two are worked on.
+    // Two chunks of A and B are being loaded while two are worked on.
     uint4 a[2][kAhead], b[2][kAhead];
     loadChunks<kAhead>(tile, 0, a[0], b[0]);
     float gateGradient = 0;
@@ -72,7 +75,7 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
         const bool valid = row < tile.rows && tile.n * kTileN + inTile < p.n;
         gateGradient += store(tile.begin + row, tile.n * kTileN + inTile, valid, gates[r],
                               Place::template first<false>(sums, r, c), Place::half(r), a[now][i], b[now][i]);
-        if (c % 2 == 0) continue;  // two chunks make the 64 columns that one number is kept of
+        if (c % 2 == 0) continue;  // two chunks make up the 64 columns of one row sum
         gateGradient += __shfl_xor_sync(0xffffffffu, gateGradient, 1);
         gateGradient += __shfl_xor_sync(0xffffffffu, gateGradient, 2);
         if (place.lane % 4 == 0) rowSums[place.row(r) * kColumnGroups + inTile / kGroupColumns] = gateGradient;
@@ -82,7 +85,7 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
     if (p.parts != nullptr) storeParts(tile);
   }
 
-  /// kCount chunks of A and B, from the `batch`-th of the lane's on.
+  /// Loads kCount chunks of A and B, starting with the lane's `batch`-th.
   template <int kCount>
   __device__ void loadChunks(const Tile& tile, int batch, uint4 (&a)[kCount], uint4 (&b)[kCount]) const {
     constexpr int kChunks = Place::template kChunksOf<false>;
@@ -97,7 +100,7 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
     }
   }
 
-  /// 32 columns of one row; returns the lane's share of Σ g·Y.
+  /// Stores 32 columns of one row. Returns the lane's share of Σ g·Y.
   __device__ float store(int32_t row, int32_t column, bool valid, float gate, const float (*g)[4], int half,
                          const uint4& aBits, const uint4& bBits) const {
     const UnpackedRow<T> aRow(aBits), bRow(kGated ? bBits : uint4{});
@@ -135,45 +138,39 @@ struct DownBackwardWork : RowWork<T, Engine, true, false> {
     }
   }
 
-  const Params& p;
-  const int32_t first;
-  float* const rowSums;  ///< [kTileM, kColumnGroups]
-};
-
-template <typename T, Activation kActivation>
-struct DownBackwardOn {
-  template <class Engine>
-  using Work = DownBackwardWork<T, kActivation, Engine>;
+  float* const rowSums;  ///< [kTileM, kColumnGroups], in shared memory
 };
 
 template <typename T, Activation kActivation>
 void launch(const BoundStep& step, Context& context) {
   DownBackwardParams<T> params;
-  params.groups = groupsOf(step);
-  params.a[0] = rowTensor<const T>(step, &step.data(0));
-  params.b[0] = weightTensor<const T>(step, *weightsOf(step.reads).front());
+  bindRowProduct(step, params);
   params.projectionA = rowTensor<const T>(step, step.read(Use::a));
   params.projectionB = rowTensor<const T>(step, step.read(Use::b));
   params.aGradient = rowTensor<T>(step, step.written(Use::a));
   params.bGradient = rowTensor<T>(step, step.written(Use::b));
   params.scaledY = rowTensor<T>(step, step.written(Use::y));
-  params.k = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(step.read(Use::a)->columns());
   if (const BoundOperand* gates = step.read(Use::gates)) params.gates = {gates->data, gates->buffer->dtype};
   if (const BoundOperand* parts = step.written(Use::parts)) {
     params.parts = reinterpret_cast<float*>(parts->data);
     params.partsPerRow = static_cast<int32_t>(parts->columns());
   }
-  launchOnBestEngine<DownBackwardOn<T, kActivation>::template Work>(params, context);
+  withBestEngine(context,
+                 [&]<class Engine>() { launchGemm<DownBackwardWork<T, kActivation, Engine>>(params, context); });
+}
+
+void launchFusedDownBackward(const BoundStep& step, PlanRun& run) {
+  withElement(step.plan.config.dtype, [&]<typename T>(T) {
+    withActivation(step.plan.config.activation,
+                   [&]<Activation kActivation>() { launch<T, kActivation>(step, run.context); });
+  });
 }
 
 }  // namespace
 
-void fusedDownBackward(const BoundStep& step, Context& context) {
-  withElement(step.plan.config.dtype, [&]<typename T>(T) {
-    withActivation(step.plan.config.activation,
-                   [&]<Activation kActivation>() { launch<T, kActivation>(step, context); });
-  });
-}
+namespace ops {
+const CudaOp fusedDownBackward{launchFusedDownBackward, whyNotProduct};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

@@ -1,8 +1,8 @@
-// Grouped and dense products of the indexed path: rows, read through the index structure where they are tokens, times
-// their expert's matrix as it is stored, or its transpose.
+// Grouped and dense products of the indexed path: rows times their expert's matrix as it is stored, or times the matrix
+// transposed. Rows that are tokens are read through the index structure.
 #include "kernels/cuda/gemm/epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_operands.cuh"
-#include "kernels/cuda/run/ops.h"
+#include "kernels/cuda/run/products.h"
 
 namespace moeblaze::cuda {
 namespace {
@@ -10,15 +10,14 @@ namespace {
 template <typename T>
 struct ProductParams : RowProduct<T> {
   RowTensor<T> out;
-  bool accumulates = false;  ///< adds to what is there
+  bool accumulates = false;  ///< adds to what `out` holds instead of writing over it
 };
 
 template <typename T, bool kTransposed, class Engine>
-struct ProductWork : RowWork<T, Engine, kTransposed, false> {
-  using Params = ProductParams<T>;
-  using Place = typename Engine::Place;
-
-  __device__ ProductWork(const Params& params, uint8_t*) : p(params), first(params.groups.begin(0)) {}
+struct ProductWork : RowWork<T, ProductParams<T>, Engine, kTransposed, false> {
+  using Base = RowWork<T, ProductParams<T>, Engine, kTransposed, false>;
+  using Base::Base, Base::first, Base::p;
+  using typename Base::Place;
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
     const Place place;
@@ -40,43 +39,29 @@ struct ProductWork : RowWork<T, Engine, kTransposed, false> {
       }
     }
   }
-
-  const Params& p;
-  const int32_t first;
-};
-
-template <typename T, bool kTransposed>
-struct ProductOn {
-  template <class Engine>
-  using Work = ProductWork<T, kTransposed, Engine>;
 };
 
 template <typename T, bool kTransposed>
 void launch(const BoundStep& step, Context& context) {
-  const auto weights = weightsOf(step.reads);
   ProductParams<T> params;
-  params.groups = groupsOf(step);
-  params.parts = static_cast<int32_t>(weights.size());
-  for (size_t i = 0; i < weights.size(); ++i) {
-    params.a[i] = rowTensor<const T>(step, &step.data(i));
-    params.b[i] = weightTensor<const T>(step, *weights[i]);
-  }
+  bindRowProduct(step, params);
+  params.parts = static_cast<int32_t>(weightsOf(step.reads).size());
+  for (int32_t i = 1; i < params.parts; ++i) params.a[i] = rowTensor<const T>(step, &step.data(i));
   const BoundOperand& out = step.out(0);
-  params.k = static_cast<int32_t>(step.data(0).columns());
   params.n = static_cast<int32_t>(out.columns());
   params.out = rowTensor<T>(step, &out);
   for (const BoundOperand& read : step.reads) params.accumulates |= read.data == out.data;
-  launchOnBestEngine<ProductOn<T, kTransposed>::template Work>(params, context);
+  withBestEngine(context, [&]<class Engine>() { launchGemm<ProductWork<T, kTransposed, Engine>>(params, context); });
 }
 
 }  // namespace
 
-void fusedProduct(const BoundStep& step, Context& context) {
+void fusedProduct(const BoundStep& step, PlanRun& run) {
   withElement(step.plan.config.dtype, [&]<typename T>(T) {
     if (step.step.gemm.transposed) {
-      launch<T, true>(step, context);
+      launch<T, true>(step, run.context);
     } else {
-      launch<T, false>(step, context);
+      launch<T, false>(step, run.context);
     }
   });
 }

@@ -1,25 +1,25 @@
-// Both first projections and the activation in one kernel: A and B are kept, where backward reads them, and so is
-// Y = act(A)⊙B. x is read through the index structure; it is never copied.
+// Both first projections and the activation in one kernel. It writes A and B, where backward reads them, and Y =
+// act(A)⊙B. x is read through the index structure and never copied.
 #include "kernels/cuda/base/activation.cuh"
 #include "kernels/cuda/gemm/epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_operands.cuh"
 #include "kernels/cuda/run/ops.h"
+#include "kernels/cuda/run/products.h"
 
 namespace moeblaze::cuda {
 namespace {
 
 template <typename T>
 struct UpParams : RowProduct<T> {
-  RowTensor<T> projectionA, projectionB, y;  ///< any of them absent where nobody reads it
+  RowTensor<T> projectionA, projectionB, y;  ///< each is absent when no later Step reads it
 };
 
 template <typename T, Activation kActivation, class Engine>
-struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
+struct UpWork : RowWork<T, UpParams<T>, Engine, false, isGated(kActivation)> {
+  using Base = RowWork<T, UpParams<T>, Engine, false, isGated(kActivation)>;
+  using Base::Base, Base::first, Base::p;
+  using typename Base::Place;
   static constexpr bool kGated = isGated(kActivation);
-  using Params = UpParams<T>;
-  using Place = typename Engine::Place;
-
-  __device__ UpWork(const Params& params, uint8_t*) : p(params), first(params.groups.begin(0)) {}
 
   __device__ void finish(const Sums& sums, const Tile& tile) const {
     const Place place;
@@ -34,7 +34,8 @@ struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
       }
   }
 
-  /// 32 columns of one row. What nobody reads is worked out and not stored: without branches, chunks overlap.
+  /// Stores 32 columns of one row. Outputs that no one reads are computed but not stored, which avoids branches and
+  /// lets the work of neighbouring chunks overlap.
   __device__ void store(int32_t row, int32_t column, bool valid, const float (*a)[4], const float (*b)[4],
                         int half) const {
     const auto y = [&](int j) {
@@ -48,39 +49,30 @@ struct UpWork : RowWork<T, Engine, false, isGated(kActivation)> {
                  valid && p.projectionB.data != nullptr);
     storeChunk(p.y.at(row, first) + column, packRow<T>(y), valid && p.y.data != nullptr);
   }
-
-  const Params& p;
-  const int32_t first;
-};
-
-template <typename T, Activation kActivation>
-struct UpOn {
-  template <class Engine>
-  using Work = UpWork<T, kActivation, Engine>;
 };
 
 template <typename T, Activation kActivation>
 void launch(const BoundStep& step, Context& context) {
-  const auto weights = weightsOf(step.reads);
   UpParams<T> params;
-  params.groups = groupsOf(step);
-  params.a[0] = rowTensor<const T>(step, &step.data(0));
-  for (size_t i = 0; i < weights.size(); ++i) params.b[i] = weightTensor<const T>(step, *weights[i]);
-  params.k = static_cast<int32_t>(step.data(0).columns());
-  params.n = static_cast<int32_t>(weights[0]->columns());
+  bindRowProduct(step, params);
+  params.n = static_cast<int32_t>(weightsOf(step.reads).front()->columns());
   params.projectionA = rowTensor<T>(step, step.written(Use::a));
   params.projectionB = rowTensor<T>(step, step.written(Use::b));
   params.y = rowTensor<T>(step, step.written(Use::y));
-  launchOnBestEngine<UpOn<T, kActivation>::template Work>(params, context);
+  withBestEngine(context, [&]<class Engine>() { launchGemm<UpWork<T, kActivation, Engine>>(params, context); });
+}
+
+void launchFusedUp(const BoundStep& step, PlanRun& run) {
+  withElement(step.plan.config.dtype, [&]<typename T>(T) {
+    withActivation(step.plan.config.activation,
+                   [&]<Activation kActivation>() { launch<T, kActivation>(step, run.context); });
+  });
 }
 
 }  // namespace
 
-void fusedUp(const BoundStep& step, Context& context) {
-  withElement(step.plan.config.dtype, [&]<typename T>(T) {
-    withActivation(step.plan.config.activation,
-                   [&]<Activation kActivation>() { launch<T, kActivation>(step, context); });
-  });
-}
+namespace ops {
+const CudaOp fusedUp{launchFusedUp, whyNotProduct};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

@@ -1,9 +1,9 @@
 // Weight gradients of the indexed path: leftᵀ·right over each expert's rows, whose number only the device knows. Tokens
-// are read through the index structure, and scaled by their gate on the way where the Plan says so. Experts without
-// rows get zeros.
+// are read through the index structure and, where the Plan says so, scaled by their gates as they are multiplied.
+// Experts without rows get zeros.
 #include "kernels/cuda/gemm/epilogue.cuh"
 #include "kernels/cuda/gemm/gemm_operands.cuh"
-#include "kernels/cuda/run/ops.h"
+#include "kernels/cuda/run/products.h"
 
 namespace moeblaze::cuda {
 namespace {
@@ -13,18 +13,19 @@ struct ReductionProduct {
   Groups groups;
   RowTensor<const T> left, right[2];
   WeightTensor<T> out[2];
-  const int32_t* gather = nullptr;  ///< of those operands that are gathered
+  const int32_t* gather = nullptr;  ///< the token of each row, for the operands that are gathered
   Numbers gates;                    ///< [R]
-  int32_t m = 0, n = 0;             ///< of one result
+  int32_t m = 0, n = 0;             ///< rows and columns of one result
   int32_t results = 1;
 };
 
-/// Blocks of k that row numbers are copied ahead of the rows themselves, and how many have a place in shared memory.
+/// Row numbers are copied to shared memory kIndexAhead blocks before the rows themselves. A ring has room for the
+/// numbers of kIndexRing blocks.
 constexpr int kIndexAhead = 4, kIndexRing = 8;
 constexpr int kIndexBytes = kIndexRing * kTileK * static_cast<int>(sizeof(int32_t));
 
-/// Copies blocks of 64 rows of both operands. Which tokens those are changes with every block; their numbers travel
-/// through shared memory some blocks ahead, so that no copy waits for them.
+/// Copies blocks of 64 rows of both operands. Every block has other tokens, whose numbers are copied through shared
+/// memory some blocks ahead, so that no copy waits for them.
 template <typename T, bool kScaled>
 class ReductionLoader {
  public:
@@ -84,13 +85,13 @@ class ReductionLoader {
     return mask;
   }
 
-  /// Gate of this thread's row of the block from `row` on.
+  /// The gate of this thread's row in the block that begins at `row`; 0 past the group's end.
   __device__ float gateOf(int32_t row) const {
     row += static_cast<int32_t>(threadIdx.x);
     return row < end_ ? p_.gates.load(row) : 0.0f;
   }
 
-  /// Token numbers of this block into registers, and those of a later one on their way.
+  /// Takes this block's token numbers into registers, and starts the copy of a later block's numbers.
   __device__ void copyTokens() {
     const CopyLane lane;
 #pragma unroll
@@ -108,7 +109,7 @@ class ReductionLoader {
                     p_.gather + (later < end_ ? later : 0), later < end_);
   }
 
-  /// Panels of 64 columns each, of kAll that the operand has in a tile.
+  /// Copies kCount panels of 64 columns, from panel kFirst on, out of the kAll panels that the operand has in a tile.
   template <int kFirst, int kCount, int kAll>
   __device__ void loadPanels(uint32_t target, const T* source, bool gathered, uint32_t pitch, uint32_t mask) const {
     const CopyLane lane;
@@ -131,14 +132,15 @@ class ReductionLoader {
 
   const ReductionProduct<T>& p_;
   int32_t first_;
-  int32_t* const tokens_;  ///< [kIndexRing, kTileK]
+  int32_t* const tokens_;  ///< [kIndexRing, kTileK], in shared memory
   float* const gates_;     ///< [stages, kTileK]
   const T *left_ = nullptr, *right_ = nullptr;
   uint32_t leftMask_ = 0, rightMask_ = 0, rightPitch_ = 0;
   bool rightGathered_ = false;
-  int32_t block_ = 0, row_ = 0, end_ = 0;  ///< of the tile; the block's first row; the group's end
+  int32_t block_ = 0, row_ = 0,
+          end_ = 0;  ///< the block's number in the tile, the block's first row, and the end of the group
   int32_t token_[kRows] = {};
-  float gate_ = 0;  ///< of this thread's row of the next block
+  float gate_ = 0;  ///< the gate of this thread's row of the next block
 };
 
 template <typename T, bool kWithGates, class ItsEngine>
@@ -192,12 +194,6 @@ struct ReductionWork {
 };
 
 template <typename T>
-struct ReductionOn {
-  template <class Engine>
-  using Work = ReductionWork<T, false, Engine>;
-};
-
-template <typename T>
 void launch(const BoundStep& step, Context& context) {
   ReductionProduct<T> params;
   params.groups = groupsOf(step);
@@ -215,14 +211,14 @@ void launch(const BoundStep& step, Context& context) {
     params.gates = {gates->data, gates->buffer->dtype};
     launchGemm<ReductionWork<T, true, MmaEngine>>(params, context);
   } else {
-    launchOnBestEngine<ReductionOn<T>::template Work>(params, context);
+    withBestEngine(context, [&]<class Engine>() { launchGemm<ReductionWork<T, false, Engine>>(params, context); });
   }
 }
 
 }  // namespace
 
-void fusedWeightGradient(const BoundStep& step, Context& context) {
-  withElement(step.plan.config.dtype, [&]<typename T>(T) { launch<T>(step, context); });
+void fusedWeightGradient(const BoundStep& step, PlanRun& run) {
+  withElement(step.plan.config.dtype, [&]<typename T>(T) { launch<T>(step, run.context); });
 }
 
 }  // namespace moeblaze::cuda

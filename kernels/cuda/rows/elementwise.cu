@@ -1,4 +1,5 @@
-// Elementwise Steps: a framework's, one for each node, and those that fuse the activation with what surrounds it.
+// Elementwise Steps: those that frameworks launch one by one for each node of their graph, and those that fuse the
+// activation with the gate and with B.
 #include <utility>
 
 #include "kernels/cuda/base/activation.cuh"
@@ -9,24 +10,17 @@
 namespace moeblaze::cuda {
 namespace {
 
-/// Vectors a lane has in flight of each operand of a fused Step.
+/// Vectors of each operand that a lane loads before it computes, in fused Steps.
 constexpr int kFusedWide = 2;
-/// Numbers of unlike dtypes that a thread casts.
+/// Numbers that each thread casts.
 constexpr int kCasts = 4;
-
-/// A matrix by its rows.
-template <typename T>
-struct Rows {
-  T* data = nullptr;
-  int64_t stride = 0;
-};
 
 template <typename T, int kCount>
 struct Operands {
   Rows<T> rows[kCount];
 };
 
-// What each Step does to an element; `in` and `out` are in the Plan's order.
+// What each Step does to one element. `in` and `out` are in the Plan's order.
 
 template <Activation kActivation>
 struct Activate {
@@ -60,11 +54,12 @@ struct Add {
   __device__ static void apply(const float (&in)[2], float (&out)[1]) { out[0] = in[0] + in[1]; }
 };
 
-/// Eight loads a lane are in flight, or nearly.
+/// Vectors of each operand that a lane loads before it computes: about eight loads are in flight in all.
 template <typename F>
 constexpr int kWideOf = F::kInputs < 3 ? 4 : 2;
 
-/// A part of a row a warp. In place is safe: a lane reads all it writes, before.
+/// Each warp handles one part of one row. Writing in place is safe, because a lane has read all that it writes before
+/// it writes.
 template <typename T, typename F>
 __global__ void __launch_bounds__(kRowThreads)
     mapKernel(RowParts parts, Operands<const T, F::kInputs> in, Operands<T, F::kOutputs> out) {
@@ -102,7 +97,7 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// Runs F over the Step's first data operands; matrices without gaps between rows are taken as one long row.
+/// Runs F over the Step's first data operands. Matrices without gaps between their rows are treated as one long row.
 template <typename T, typename F>
 void launchMap(const BoundStep& step, cudaStream_t stream) {
   Operands<const T, F::kInputs> in;
@@ -123,11 +118,11 @@ void launchMap(const BoundStep& step, cudaStream_t stream) {
   MOEBLAZE_CUDA_CHECK(cudaGetLastError());
 }
 
-/// A constant that device code may use, unlike a host function.
+/// The same as isGated, as a constant: device code may not call a host function.
 template <Activation kActivation>
 constexpr bool kIsGated = isGated(kActivation);
 
-/// Operands of a fused activation, forward or backward. T stores the config's numbers, P the projections.
+/// The operands of a fused activation, forward or backward. T is the config's element type, P that of the projections.
 template <typename T, typename P>
 struct Fused {
   RowOperand<const P> a, b;
@@ -154,13 +149,13 @@ __device__ void loadFloats(const uint4* row, int64_t vector, float, float (&valu
     values[4 * half + 2] = loaded.z, values[4 * half + 3] = loaded.w;
   }
 }
-/// Eight neighbouring numbers of a row, from the vector-th eight on.
+/// Loads eight neighbouring numbers of a row: the vector-th group of eight.
 template <typename T>
 __device__ void loadFloats(const T* row, int64_t vector, float (&values)[kVector]) {
   loadFloats(reinterpret_cast<const uint4*>(row), vector, T{}, values);
 }
 
-/// act(A)⊙B times the gate, a row a warp.
+/// Computes act(A)⊙B times the gate. Each warp handles one row.
 template <typename T, typename P, Activation kActivation>
 __global__ void __launch_bounds__(kRowThreads) activateKernel(int64_t vectors, RowAddress address, Fused<T, P> fused) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kRowWarps + threadIdx.x / kLanes;
@@ -193,8 +188,8 @@ __global__ void __launch_bounds__(kRowThreads) activateKernel(int64_t vectors, R
   }
 }
 
-/// Gradients of A and B from Y's, and the gate's if asked, a row a warp. In place is safe: a lane reads all it writes,
-/// before.
+/// Computes the gradients of A and B from Y's and, if the Step writes parts, the gate's gradient. Each warp handles one
+/// row. Writing in place is safe, because a lane has read all that it writes before it writes.
 template <typename T, typename P, Activation kActivation>
 __global__ void __launch_bounds__(kRowThreads)
     activateBackwardKernel(int64_t vectors, RowAddress address, Fused<T, P> fused) {
@@ -239,7 +234,7 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x % kLanes == 0) fused.parts.store(place, sum);
 }
 
-/// A and, when gated, B: two operands, or the halves of one.
+/// Binds A and, when gated, B, which are two operands or the left and right halves of one.
 template <typename P>
 void bindProjections(const BoundStep& step, const BoundOperand* a, const BoundOperand* b, RowOperand<P>& ofA,
                      RowOperand<P>& ofB) {
@@ -286,17 +281,20 @@ __global__ void __launch_bounds__(kRowThreads) castKernel(int64_t count, Numbers
     if (const int64_t at = first + i * kRowThreads; at < count) to.store(at, values[i]);
 }
 
-void cast(const BoundStep& step, cudaStream_t stream) {
+void launchCast(const BoundStep& step, PlanRun& run) {
   const BoundOperand &from = step.data(0), &to = step.out(0);
   if (from.rowStride != from.columns() || to.rowStride != to.columns()) refuseStep(step, "casts part of a matrix");
   const int64_t count = to.buffer->shape.count(), perBlock = int64_t{kRowThreads} * kCasts;
   if (count == 0) return;
-  castKernel<<<static_cast<unsigned>((count + perBlock - 1) / perBlock), kRowThreads, 0, stream>>>(
+  castKernel<<<static_cast<unsigned>((count + perBlock - 1) / perBlock), kRowThreads, 0, run.context.stream()>>>(
       count, {from.data, from.buffer->dtype}, {to.data, to.buffer->dtype});
   MOEBLAZE_CUDA_CHECK(cudaGetLastError());
 }
 
-void fillZeros(const BoundOperand& out, cudaStream_t stream) {
+/// Fills with zeros.
+void launchFill(const BoundStep& step, PlanRun& run) {
+  const BoundOperand& out = step.out(0);
+  const cudaStream_t stream = run.context.stream();
   const auto size = static_cast<size_t>(sizeOf(out.buffer->dtype));
   const auto rows = static_cast<size_t>(out.rows()), columns = static_cast<size_t>(out.columns());
   if (out.rowStride == out.columns()) {
@@ -306,35 +304,43 @@ void fillZeros(const BoundOperand& out, cudaStream_t stream) {
   }
 }
 
-template <typename T>
-void launch(const BoundStep& step, cudaStream_t stream) {
-  const Activation activation = step.plan.config.activation;
-  switch (step.step.op) {
-    case Op::activation:
-      return withActivation(activation, [&]<Activation kAct>() { launchMap<T, Activate<kAct>>(step, stream); });
-    case Op::activationBackward:
-      return withActivation(activation, [&]<Activation kAct>() { launchMap<T, ActivateBackward<kAct>>(step, stream); });
-    case Op::multiply:
-      return launchMap<T, Multiply>(step, stream);
-    case Op::multiplyBackward:
-      return launchMap<T, MultiplyBackward>(step, stream);
-    case Op::add:
-      return launchMap<T, Add>(step, stream);
-    case Op::fusedActivation:
-    case Op::fusedActivationBackward:
-      if (step.read(Use::a)->buffer->dtype == DType::fp32) return launchFused<T, float>(step, stream);
-      return launchFused<T, T>(step, stream);
-    default:
-      refuseStep(step, "is no elementwise Step");
-  }
+/// Launches F for the config's element type.
+template <typename F>
+void mapElements(const BoundStep& step, PlanRun& run) {
+  withElement(step.plan.config.dtype,
+              [&](auto element) { launchMap<decltype(element), F>(step, run.context.stream()); });
+}
+
+/// Launches F for the config's activation and element type.
+template <template <Activation> class F>
+void mapActivation(const BoundStep& step, PlanRun& run) {
+  withActivation(step.plan.config.activation, [&]<Activation kAct>() { mapElements<F<kAct>>(step, run); });
+}
+
+void launchFusedActivation(const BoundStep& step, PlanRun& run) {
+  withElement(step.plan.config.dtype, [&](auto element) {
+    using T = decltype(element);
+    if (step.read(Use::a)->buffer->dtype == DType::fp32) return launchFused<T, float>(step, run.context.stream());
+    launchFused<T, T>(step, run.context.stream());
+  });
+}
+
+const char* whyNotFusedActivation(const BoundStep& step, bool) {
+  return isGated(step.plan.config.activation) && step.read(Use::b) == nullptr ? "W1 and W2 are one tensor" : nullptr;
 }
 
 }  // namespace
 
-void elementwise(const BoundStep& step, Context& context) {
-  if (step.step.op == Op::fill) return fillZeros(step.out(0), context.stream());
-  if (step.step.op == Op::cast) return cast(step, context.stream());
-  withElement(step.plan.config.dtype, [&](auto element) { launch<decltype(element)>(step, context.stream()); });
-}
+namespace ops {
+const CudaOp activation{mapActivation<Activate>};
+const CudaOp activationBackward{mapActivation<ActivateBackward>};
+const CudaOp multiply{mapElements<Multiply>};
+const CudaOp multiplyBackward{mapElements<MultiplyBackward>};
+const CudaOp add{mapElements<Add>};
+const CudaOp fusedActivation{launchFusedActivation, whyNotFusedActivation};
+const CudaOp fusedActivationBackward{launchFusedActivation, whyNotFusedActivation};
+const CudaOp cast{launchCast};
+const CudaOp fill{launchFill};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

@@ -1,4 +1,5 @@
-// Index structures: the paper's four in place, or a framework's from what its sort left.
+// Index structures: the paper's four, which one kernel builds in place, or a framework's, which are filled from the
+// result of its sort.
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/base/refuse.h"
 #include "kernels/cuda/run/ops.h"
@@ -20,7 +21,8 @@ const int32_t* idsOf(const BoundStep& step) {
   return reinterpret_cast<const int32_t*>(ids->data);
 }
 
-/// Fills entry i of the structure, or the row that slot i is, from the four structures.
+/// Fills one structure from the paper's four. Each thread handles one index i: it writes entry i of the structure or,
+/// for structures by row, the entry of the row that serves slot i.
 template <typename Integer>
 __global__ void __launch_bounds__(kThreads)
     fillKernel(Meaning meaning, int64_t count, int32_t topK, DispatchIndex index, Integer* out) {
@@ -52,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
       out[i] = index.expertTokenOffsets[i];
       return;
     case Meaning::ends:
-    case Meaning::pairEnds:  // rows are not padded here
+    case Meaning::pairEnds:  // the same as `ends`, because rows are not padded here
       out[i] = index.expertTokenOffsets[i + 1];
       return;
     case Meaning::counts:
@@ -63,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Every structure the Step writes, in its own dtype.
+/// Fills every structure that the Step writes, in the structure's own dtype.
 void fillWritten(const BoundStep& step, const DispatchShape& shape, const DispatchIndex& index, cudaStream_t stream) {
   for (const BoundOperand& out : step.writes) {
     const Meaning meaning = out.buffer->meaning;
@@ -84,15 +86,16 @@ void fillWritten(const BoundStep& step, const DispatchShape& shape, const Dispat
   }
 }
 
-/// Waits for the experts' bounds where the Plan says that the host does.
-void readBack(const BoundStep& step, const DispatchShape& shape, const int32_t* offsets, Context& context) {
+/// Where the Plan says that the host stalls, copies the experts' bounds to the host, waits for them, and leaves them
+/// for the run's later Steps.
+void readBack(const BoundStep& step, const DispatchShape& shape, const int32_t* offsets, PlanRun& run) {
   if (step.step.hostStalls == 0) return;
   const int64_t count = shape.experts + 1;
-  int32_t* host = context.hostBounds(count);
+  int32_t* host = run.context.hostBounds(count);
   MOEBLAZE_CUDA_CHECK(cudaMemcpyAsync(host, offsets, sizeof(int32_t) * static_cast<size_t>(count),
-                                      cudaMemcpyDeviceToHost, context.stream()));
-  context.synchronize();
-  context.setRowStarts(step.plan, {host, host + count});
+                                      cudaMemcpyDeviceToHost, run.context.stream()));
+  run.context.synchronize();
+  run.sorted.rowStarts.assign(host, host + count);
 }
 
 /// True when an earlier Step of the Plan sorted the same ids.
@@ -104,15 +107,20 @@ bool isSorted(const BoundStep& step) {
   return false;
 }
 
-void sortAndFill(const BoundStep& step, bool sorted, Context& context) {
+/// Sorts the expert ids into the context's memory unless an earlier Step of the Plan has, and fills what the Step
+/// writes.
+void sortAndFill(const BoundStep& step, bool sorted, PlanRun& run) {
+  Context& context = run.context;
   const DispatchShape shape = shapeOf(step);
-  const DispatchIndex index = context.frameworkIndex(shape);
   if (!sorted) {
+    const DispatchIndex index = context.startSort(shape);
+    run.sorted.number = context.sorts();
     std::byte* scratch = context.sortScratch(dispatchWorkspaceBytes(DispatchMethod::sort, shape));
     buildDispatch(DispatchMethod::sort, shape, idsOf(step), index, scratch, context.stream());
   }
-  fillWritten(step, shape, index, context.stream());
-  readBack(step, shape, index.expertTokenOffsets, context);
+  if (!context.holdsSort(run.sorted.number)) refuseStep(step, "runs after another plan's sort");
+  fillWritten(step, shape, context.sortedIndex(), context.stream());
+  readBack(step, shape, context.sortedIndex().expertTokenOffsets, run);
 }
 
 /// The paper's four structures as the Step writes them; null members where it writes something else.
@@ -125,11 +133,9 @@ DispatchIndex writtenIndex(const BoundStep& step) {
   return {at(Meaning::tokenOfRow), at(Meaning::offsets), at(Meaning::expertOfSlot), at(Meaning::rowOfSlot)};
 }
 
-}  // namespace
+void launchSort(const BoundStep& step, PlanRun& run) { sortAndFill(step, isSorted(step), run); }
 
-void sortIndex(const BoundStep& step, Context& context) { sortAndFill(step, isSorted(step), context); }
-
-void buildIndex(const BoundStep& step, Context& context) {
+void launchBuildIndex(const BoundStep& step, PlanRun& run) {
   const DispatchIndex index = writtenIndex(step);
   const BoundOperand* workspace = nullptr;
   int structures = 0;
@@ -139,12 +145,23 @@ void buildIndex(const BoundStep& step, Context& context) {
   }
   const bool four = structures == 4 && index.expertTokenIndices != nullptr && index.expertTokenOffsets != nullptr &&
                     index.tokenExpertIndices != nullptr && index.tokenIndexMap != nullptr;
-  if (!four || workspace == nullptr) return sortAndFill(step, false, context);
+  if (!four || workspace == nullptr) return sortAndFill(step, false, run);
   const DispatchShape shape = shapeOf(step);
   if (static_cast<size_t>(workspace->buffer->bytes) < singleWorkspaceBytes(shape))
     refuseStep(step, "the planned workspace is smaller than this GPU's index kernel needs");
-  buildDispatch(DispatchMethod::single, shape, idsOf(step), index, workspace->data, context.stream());
-  readBack(step, shape, index.expertTokenOffsets, context);
+  buildDispatch(DispatchMethod::single, shape, idsOf(step), index, workspace->data, run.context.stream());
+  readBack(step, shape, index.expertTokenOffsets, run);
 }
+
+const char* whyNotBuildIndex(const BoundStep& step, bool) {
+  return indexOf(step.writes, Meaning::offsets) != nullptr ? nullptr : "its index structures have no expert offsets";
+}
+
+}  // namespace
+
+namespace ops {
+const CudaOp sort{launchSort};
+const CudaOp buildIndex{launchBuildIndex, whyNotBuildIndex};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

@@ -1,5 +1,5 @@
-// The router: which experts a token goes to, and by what gate; a warp a token. Sums run in one order, so that repeats
-// give the same bits.
+// The router: which experts a token goes to, and with what gate. Each warp handles one token, with the experts spread
+// over its lanes. Sums are taken in one order, so that repeated runs give the same bits.
 #include <cfloat>
 
 #include "kernels/cuda/base/check.h"
@@ -10,7 +10,7 @@ namespace moeblaze::cuda {
 namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
-constexpr int64_t kMostExperts = 1024;
+static_assert(kMaxRouterChoices <= kLanes, "each choice of a token has a lane of its own");
 
 __device__ float warpMax(float value) {
 #pragma unroll
@@ -18,22 +18,23 @@ __device__ float warpMax(float value) {
   return value;
 }
 
-/// What a router is asked for.
-struct Routing {
+/// What a router computes: the config's part in it.
+struct RouterTask {
   int64_t tokens;
   int32_t experts, topK;
   Router router;
   bool renormalize;
 };
 
-Routing routingOf(const BoundStep& step) {
+RouterTask taskOf(const BoundStep& step) {
   const MoeConfig& c = step.plan.config;
-  if (c.experts > kMostExperts || c.topK > kLanes) refuseStep(step, "has more experts or choices than routers here");
+  if (c.experts > kMaxDispatchExperts || c.topK > kMaxRouterChoices)
+    refuseStep(step, "has more experts or choices than routers here");
   return {c.tokens, static_cast<int32_t>(c.experts), static_cast<int32_t>(c.topK), c.router,
           c.renormalize && c.router != Router::topkSoftmax};
 }
 
-/// An expert that may be chosen: by `rank`, and of ties the lower id.
+/// An expert that may be chosen. The higher rank wins, and the lower id among equal ranks.
 struct Candidate {
   float rank, score;
   int32_t expert = -1;
@@ -43,7 +44,7 @@ struct Candidate {
   }
 };
 
-/// The warp's best candidate, the same in every lane whatever the numbers are.
+/// The best candidate of the warp. It is the same in every lane even when ranks are NaN.
 __device__ Candidate bestOfWarp(Candidate best) {
 #pragma unroll
   for (int step = kLanes / 2; step > 0; step /= 2) {
@@ -59,11 +60,12 @@ __device__ Candidate bestOfWarp(Candidate best) {
   return best;
 }
 
-/// Logits to scores, kPerLane experts a lane: expert i·32 + lane is its i-th. Those past the last are left alone.
+/// Turns logits into scores. Each lane holds kPerLane experts: its i-th is expert i·32 + lane. Values past the last
+/// expert are not used.
 template <int kPerLane>
-__device__ void scoreExperts(const Routing& routing, int lane, float (&values)[kPerLane]) {
-  if (routing.router == Router::topkSoftmax) return;
-  if (routing.router == Router::sigmoid) {
+__device__ void scoreExperts(const RouterTask& task, int lane, float (&values)[kPerLane]) {
+  if (task.router == Router::topkSoftmax) return;
+  if (task.router == Router::sigmoid) {
 #pragma unroll
     for (float& value : values) value = 1.0f / (1.0f + expf(-value));
     return;
@@ -71,12 +73,12 @@ __device__ void scoreExperts(const Routing& routing, int lane, float (&values)[k
   float most = -FLT_MAX;
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i)
-    if (i * kLanes + lane < routing.experts) most = fmaxf(most, values[i]);
+    if (i * kLanes + lane < task.experts) most = fmaxf(most, values[i]);
   most = warpMax(most);
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) {
-    values[i] = i * kLanes + lane < routing.experts ? expf(values[i] - most) : 0.0f;
+    values[i] = i * kLanes + lane < task.experts ? expf(values[i] - most) : 0.0f;
     sum += values[i];
   }
   sum = warpSum(sum);
@@ -84,7 +86,7 @@ __device__ void scoreExperts(const Routing& routing, int lane, float (&values)[k
   for (float& value : values) value /= sum;
 }
 
-/// What routing writes.
+/// What the router writes.
 struct Routed {
   float* scores;
   int64_t scoreStride;
@@ -92,87 +94,90 @@ struct Routed {
   Numbers gates;
 };
 
-/// Writes what `chosen`, the lane's own choice of rank `lane`, comes to.
-__device__ void writeChoice(const Routing& routing, int64_t token, int lane, const Candidate& chosen, float sum,
+/// Writes the ids and gates of a token. `chosen` is this lane's own choice, the lane-th best; `sum` is over the scores
+/// of all choices.
+__device__ void writeChoice(const RouterTask& task, int64_t token, int lane, const Candidate& chosen, float sum,
                             const Routed& out) {
   float score = chosen.score;
-  if (routing.router == Router::topkSoftmax) {
-    const bool valid = lane < routing.topK;
+  if (task.router == Router::topkSoftmax) {
+    const bool valid = lane < task.topK;
     const float most = warpMax(valid ? score : -FLT_MAX);
     const float power = valid ? expf(score - most) : 0.0f;
     score = power / warpSum(power);
-    __syncwarp();  // the row's zeros come first
+    __syncwarp();  // the zeros of the row must be written before its chosen scores
     if (valid) out.scores[token * out.scoreStride + chosen.expert] = score;
   }
-  if (lane >= routing.topK) return;
-  const int64_t slot = token * routing.topK + lane;
+  if (lane >= task.topK) return;
+  const int64_t slot = token * task.topK + lane;
   out.ids[slot] = chosen.expert;
-  out.gates.store(slot, routing.renormalize ? score * (1.0f / sum) : score);
+  out.gates.store(slot, task.renormalize ? score * (1.0f / sum) : score);
 }
 
 template <int kPerLane>
 __global__ void __launch_bounds__(kRowThreads)
-    routeKernel(Routing routing, const float* logits, int64_t stride, const float* bias, Routed out) {
+    routeKernel(RouterTask task, const float* logits, int64_t stride, const float* bias, Routed out) {
   const int lane = threadIdx.x % kLanes;
   const int64_t token = static_cast<int64_t>(blockIdx.x) * kRowWarps + threadIdx.x / kLanes;
-  if (token >= routing.tokens) return;
+  if (token >= task.tokens) return;
   float scores[kPerLane], shifts[kPerLane];
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) {
     const int32_t expert = i * kLanes + lane;
-    scores[i] = expert < routing.experts ? logits[token * stride + expert] : 0.0f;
-    shifts[i] = bias != nullptr && expert < routing.experts ? bias[expert] : 0.0f;
+    scores[i] = expert < task.experts ? logits[token * stride + expert] : 0.0f;
+    shifts[i] = bias != nullptr && expert < task.experts ? bias[expert] : 0.0f;
   }
-  scoreExperts(routing, lane, scores);
+  scoreExperts(task, lane, scores);
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i)
-    if (const int32_t expert = i * kLanes + lane; expert < routing.experts)
-      out.scores[token * out.scoreStride + expert] = routing.router == Router::topkSoftmax ? 0.0f : scores[i];
+    if (const int32_t expert = i * kLanes + lane; expert < task.experts)
+      out.scores[token * out.scoreStride + expert] = task.router == Router::topkSoftmax ? 0.0f : scores[i];
 
-  unsigned taken = 0;  // of the lane's experts
+  unsigned taken = 0;  // bit i is set once this lane's i-th expert is chosen
   Candidate mine{0.0f, 0.0f, -1};
   float sum = 0.0f;
-  for (int j = 0; j < routing.topK; ++j) {
+  for (int j = 0; j < task.topK; ++j) {
     Candidate best{0.0f, 0.0f, -1};
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
       const int32_t expert = i * kLanes + lane;
       const Candidate candidate{scores[i] + shifts[i], scores[i], expert};
-      if (expert < routing.experts && (taken >> i & 1) == 0 && candidate.beats(best)) best = candidate;
+      if (expert < task.experts && (taken >> i & 1) == 0 && candidate.beats(best)) best = candidate;
     }
     best = bestOfWarp(best);
     if (best.expert % kLanes == lane) taken |= 1u << best.expert / kLanes;
     if (j == lane) mine = best;
     sum += best.score;
   }
-  writeChoice(routing, token, lane, mine, sum, out);
+  writeChoice(task, token, lane, mine, sum, out);
 }
 
-/// Gate gradients to logits' gradients, a warp a token and a choice a lane.
+/// Turns gate gradients into logits' gradients. Each warp handles one token, and each of its first top_k lanes one
+/// choice.
 __global__ void __launch_bounds__(kRowThreads)
-    routeBackwardKernel(Routing routing, Numbers gateGradients, const int32_t* ids, const float* scores,
+    routeBackwardKernel(RouterTask task, Numbers gateGradients, const int32_t* ids, const float* scores,
                         int64_t scoreStride, float* gradients, int64_t gradientStride) {
   const int lane = threadIdx.x % kLanes;
   const int64_t token = static_cast<int64_t>(blockIdx.x) * kRowWarps + threadIdx.x / kLanes;
-  if (token >= routing.tokens) return;
+  if (token >= task.tokens) return;
   const float* row = scores + token * scoreStride;
   float* gradient = gradients + token * gradientStride;
-  const bool valid = lane < routing.topK;
-  const int64_t slot = token * routing.topK + lane;
+  const bool valid = lane < task.topK;
+  const int64_t slot = token * task.topK + lane;
   const int32_t expert = valid ? ids[slot] : 0;
   const float score = valid ? row[expert] : 0.0f;
   float upstream = valid ? gateGradients.load(slot) : 0.0f;
-  if (routing.renormalize) {
+  if (task.renormalize) {
     const float sum = warpSum(score), along = warpSum(upstream * score);
     upstream = (upstream - along / sum) / sum;
   }
-  // Lanes without a choice have a score of 0, and add nothing.
+  // Lanes without a choice have a score of 0 and add nothing.
   const float along = warpSum(upstream * score);
-  const bool softmax = routing.router == Router::softmaxTopk;  // every logit moves the sum the chosen are divided by
-  for (int32_t e = lane; e < routing.experts; e += kLanes) gradient[e] = softmax ? -along * row[e] : 0.0f;
-  __syncwarp();  // the chosen are written over
+  // In softmaxTopk every logit is part of the sum by which the chosen scores are divided.
+  const bool softmax = task.router == Router::softmaxTopk;
+  for (int32_t e = lane; e < task.experts; e += kLanes) gradient[e] = softmax ? -along * row[e] : 0.0f;
+  __syncwarp();  // the chosen experts' gradients are written over the ones above
   if (!valid) return;
-  if (routing.router == Router::sigmoid) {
+  if (task.router == Router::sigmoid) {
     gradient[expert] = upstream * score * (1.0f - score);
   } else {
     gradient[expert] = softmax ? -along * score + upstream * score : score * (upstream - along);
@@ -185,20 +190,16 @@ const BoundOperand& idsOf(const BoundStep& step, const std::vector<BoundOperand>
   return *ids;
 }
 
-/// Refuses numbers that are not fp32.
+/// The operand's numbers; refuses any dtype but fp32.
 float* floats(const BoundStep& step, const BoundOperand& operand) {
   if (operand.buffer->dtype != DType::fp32) refuseStep(step, "has router numbers that are not fp32");
   return reinterpret_cast<float*>(operand.data);
 }
 
-unsigned blocksFor(const Routing& routing) {
-  return static_cast<unsigned>((routing.tokens + kRowWarps - 1) / kRowWarps);
-}
+unsigned blocksFor(const RouterTask& task) { return static_cast<unsigned>((task.tokens + kRowWarps - 1) / kRowWarps); }
 
-}  // namespace
-
-void route(const BoundStep& step, Context& context) {
-  const Routing routing = routingOf(step);
+void launchRoute(const BoundStep& step, PlanRun& run) {
+  const RouterTask task = taskOf(step);
   const BoundOperand &logits = step.data(0), &scores = step.out(0), &gates = step.out(1);
   if (gates.buffer->layout != Layout::slots) refuseStep(step, "writes gates that are not of slots");
   const float* bias = step.dataCount() > 1 ? floats(step, step.data(1)) : nullptr;
@@ -207,27 +208,34 @@ void route(const BoundStep& step, Context& context) {
                    reinterpret_cast<int32_t*>(idsOf(step, step.writes).data),
                    {gates.data, gates.buffer->dtype}};
   const auto launch = [&](auto kernel) {
-    kernel<<<blocksFor(routing), kRowThreads, 0, context.stream()>>>(routing, floats(step, logits), logits.rowStride,
-                                                                     bias, out);
+    kernel<<<blocksFor(task), kRowThreads, 0, run.context.stream()>>>(task, floats(step, logits), logits.rowStride,
+                                                                      bias, out);
     MOEBLAZE_CUDA_CHECK(cudaGetLastError());
   };
-  if (routing.experts <= kLanes) return launch(routeKernel<1>);
-  if (routing.experts <= 2 * kLanes) return launch(routeKernel<2>);
-  if (routing.experts <= 4 * kLanes) return launch(routeKernel<4>);
-  if (routing.experts <= 8 * kLanes) return launch(routeKernel<8>);
-  if (routing.experts <= 16 * kLanes) return launch(routeKernel<16>);
+  if (task.experts <= kLanes) return launch(routeKernel<1>);
+  if (task.experts <= 2 * kLanes) return launch(routeKernel<2>);
+  if (task.experts <= 4 * kLanes) return launch(routeKernel<4>);
+  if (task.experts <= 8 * kLanes) return launch(routeKernel<8>);
+  if (task.experts <= 16 * kLanes) return launch(routeKernel<16>);
   launch(routeKernel<32>);
 }
 
-void routeBackward(const BoundStep& step, Context& context) {
-  const Routing routing = routingOf(step);
+void launchRouteBackward(const BoundStep& step, PlanRun& run) {
+  const RouterTask task = taskOf(step);
   const BoundOperand &gateGradients = step.data(0), &scores = step.data(2), &out = step.out(0);
   if (gateGradients.buffer->layout != Layout::slots) refuseStep(step, "reads gate gradients that are not of slots");
-  routeBackwardKernel<<<blocksFor(routing), kRowThreads, 0, context.stream()>>>(
-      routing, {gateGradients.data, gateGradients.buffer->dtype},
+  routeBackwardKernel<<<blocksFor(task), kRowThreads, 0, run.context.stream()>>>(
+      task, {gateGradients.data, gateGradients.buffer->dtype},
       reinterpret_cast<const int32_t*>(idsOf(step, step.reads).data), floats(step, scores), scores.rowStride,
       floats(step, out), out.rowStride);
   MOEBLAZE_CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace
+
+namespace ops {
+const CudaOp route{launchRoute};
+const CudaOp routeBackward{launchRouteBackward};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

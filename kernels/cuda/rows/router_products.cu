@@ -1,30 +1,32 @@
-// The router's three products, of mixed dtypes and any number of experts: plain tiles in shared memory, fp32 sums.
+// The router's three products, whose dtypes are mixed and whose number of experts is arbitrary. Each block computes one
+// tile of the result; tiles of the operands pass through shared memory, and sums are fp32.
 #include <algorithm>
 
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/base/element.cuh"
 #include "kernels/cuda/base/refuse.h"
-#include "kernels/cuda/run/ops.h"
+#include "kernels/cuda/run/products.h"
 
 namespace moeblaze::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kDepth = 16;  ///< of a tile, along the reduction
-/// Between rows of a tile in shared memory: writes along the reduction meet fewer banks twice.
+constexpr int kDepth = 16;  ///< depth of a tile along the reduction
+/// Row padding, in floats, that reduces shared-memory bank conflicts when a tile is written along the reduction.
 constexpr int kPadding = 4;
-/// Neighbouring columns of a thread.
+/// Neighbouring columns that a thread computes.
 constexpr int kColumns = 4;
 
-/// C [m, n] = A [m, k]·B [k, n], each with the distance between its rows as stored.
+/// C [m, n] = A [m, k] · B [k, n].
 struct ProductShape {
   int64_t m, n, k;
   int64_t left, right, out;
-  int64_t perSplit;  ///< of k, a multiple of kDepth: split z sums its own part, into the z-th matrix of `out`
-  bool accumulates;  ///< adds to what C holds
+  int64_t perSplit;  ///< part of k that each split sums, a multiple of kDepth; split z writes the z-th matrix of `out`
+  bool accumulates;  ///< adds to what C holds instead of writing over it
 };
 
-/// Loads a tile of kWidth rows or columns by kDepth of the reduction; kAlong: stored neighbours follow the reduction.
+/// Loads a tile of kWidth rows or columns by kDepth of the reduction, into registers and then into shared memory.
+/// kAlong tells that neighbours in memory follow the reduction.
 template <typename T, int kWidth, bool kAlong>
 struct TileLoader {
   static constexpr int kEach = kWidth * kDepth / kThreads;
@@ -38,7 +40,7 @@ struct TileLoader {
     const int at = threadIdx.x + i * kThreads;
     return kAlong ? at / kDepth : at % kWidth;
   }
-  /// Zeros past [.., width) and [.., end).
+  /// Loads zeros past `width` and past `end`.
   __device__ void load(const T* data, int64_t stride, int64_t first, int64_t width, int64_t begin, int64_t end) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
@@ -53,7 +55,8 @@ struct TileLoader {
   }
 };
 
-/// A tile of kRows by kWidth of C a block: the next tiles of A and B are loaded while these are multiplied.
+/// Each block computes one tile of C, kRows by kWidth, over one split of k. The next tiles of A and B are loaded into
+/// registers while the present ones are multiplied.
 template <int kRows, int kWidth, bool kLeftAlong, bool kRightAlong, typename A, typename B, typename C>
 __global__ void __launch_bounds__(kThreads) productKernel(ProductShape shape, const A* left, const B* right, C* out) {
   constexpr int kAcross = kWidth / kColumns, kEach = kRows * kAcross / kThreads;
@@ -101,7 +104,7 @@ __global__ void __launch_bounds__(kThreads) productKernel(ProductShape shape, co
     }
 }
 
-/// An element a thread: its partial sums, added in order.
+/// Each thread computes one element: it adds the element's partial sums in order.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     sumSplitsKernel(int64_t count, int64_t columns, int64_t splits, const float* partial, T* out, int64_t stride) {
@@ -124,7 +127,7 @@ void launchTiles(const ProductShape& shape, const A* left, const B* right, C* ou
   MOEBLAZE_CUDA_CHECK(cudaGetLastError());
 }
 
-/// Tiles as narrow as the result, so that few experts waste little.
+/// Chooses tiles as narrow as the result, so that few experts waste little.
 template <bool kLeftAlong, bool kRightAlong, typename A, typename B, typename C>
 void multiply(const ProductShape& shape, const A* left, const B* right, C* out, cudaStream_t stream) {
   if (shape.n <= 16) return launchTiles<128, 16, kLeftAlong, kRightAlong>(shape, left, right, out, stream);
@@ -139,7 +142,7 @@ T* elements(const BoundStep& step, const BoundOperand& operand) {
   return reinterpret_cast<T*>(operand.data);
 }
 
-/// x [L, d] · Wr [d, E].
+/// The logits: x [L, d] · Wr [d, E].
 template <typename T>
 void logits(const BoundStep& step, cudaStream_t stream) {
   const BoundOperand &x = step.data(0), &weight = *weightsOf(step.reads).at(0), &out = step.out(0);
@@ -155,7 +158,7 @@ void logits(const BoundStep& step, cudaStream_t stream) {
                         stream);
 }
 
-/// dlogits [L, E] · Wrᵀ, added to what dx [L, d] holds if the Step reads it.
+/// The input gradient: dlogits [L, E] · Wrᵀ, added to what dx [L, d] holds if the Step reads dx.
 template <typename T>
 void inputGradient(const BoundStep& step, cudaStream_t stream) {
   const BoundOperand &gradient = step.data(0), &weight = *weightsOf(step.reads).at(0), &out = step.out(0);
@@ -172,7 +175,8 @@ void inputGradient(const BoundStep& step, cudaStream_t stream) {
                                   elements<T>(step, out), stream);
 }
 
-/// xᵀ [d, L] · dlogits [L, E]: tokens are split among blocks, whose partial sums another kernel adds in order.
+/// The weight gradient: xᵀ [d, L] · dlogits [L, E]. The tokens are split among blocks, and a second kernel adds the
+/// blocks' partial sums in order.
 template <typename T>
 void weightGradient(const BoundStep& step, cudaStream_t stream) {
   const BoundOperand &x = step.data(0), &gradient = step.data(1), &out = step.out(0);
@@ -195,12 +199,12 @@ void weightGradient(const BoundStep& step, cudaStream_t stream) {
 
 }  // namespace
 
-void routerProduct(const BoundStep& step, Context& context) {
+void routerProduct(const BoundStep& step, PlanRun& run) {
   withElement(step.plan.config.dtype, [&](auto element) {
     using T = decltype(element);
-    if (step.step.op == Op::weightGradient) return weightGradient<T>(step, context.stream());
-    if (step.step.gemm.transposed) return inputGradient<T>(step, context.stream());
-    logits<T>(step, context.stream());
+    if (step.step.op == Op::weightGradient) return weightGradient<T>(step, run.context.stream());
+    if (step.step.gemm.transposed) return inputGradient<T>(step, run.context.stream());
+    logits<T>(step, run.context.stream());
   });
 }
 

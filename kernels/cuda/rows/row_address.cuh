@@ -11,11 +11,12 @@
 namespace moeblaze::cuda {
 
 inline constexpr int kLanes = 32;
-/// Threads of a block of the kernels that move rows.
+/// Threads in a block of the kernels that move rows.
 inline constexpr int kRowThreads = 256;
 inline constexpr int kRowWarps = kRowThreads / kLanes;
 
-/// Sixteen bytes as numbers; kept as bits while many are in flight, for they take half the registers.
+/// Converts sixteen bytes to numbers and back. Kernels keep many vectors in flight as bits, which take half the
+/// registers that the numbers would.
 template <typename T>
 __device__ Vector<T> fromBits(const uint4& bits) {
   return Vector<T>::load(reinterpret_cast<const T*>(&bits));
@@ -27,14 +28,23 @@ __device__ uint4 toBits(const Vector<T>& vector) {
   return bits;
 }
 
-/// Sum over the warp in a fixed order, the same in every lane.
+/// A matrix whose rows lie `stride` elements apart.
+template <typename T>
+struct Rows {
+  T* data = nullptr;
+  int64_t stride = 0;
+  __device__ T* row(int64_t at) const { return data + at * stride; }
+};
+
+/// The sum over the warp in a fixed order, which is the same in every lane.
 __device__ inline float warpSum(float value) {
 #pragma unroll
   for (int step = kLanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
   return value;
 }
 
-/// Rows of the Step's experts: those of the operand of rows that has fewest; -1 without one.
+/// The number of rows of the Step's experts, which is the smallest number that any operand of rows has; -1 when no
+/// operand has rows.
 inline int64_t stepRows(const BoundStep& step) {
   int64_t fewest = std::numeric_limits<int64_t>::max();
   for (const auto* operands : {&step.reads, &step.writes})
@@ -43,21 +53,22 @@ inline int64_t stepRows(const BoundStep& step) {
   return fewest == std::numeric_limits<int64_t>::max() ? -1 : fewest;
 }
 
-/// True when an operand of the Step, read or written, has the layout.
+/// True when the Step reads or writes an operand of this layout.
 inline bool hasLayout(const BoundStep& step, Layout layout) {
   const auto has = [layout](const BoundOperand& operand) { return operand.buffer->layout == layout; };
   return std::any_of(step.reads.begin(), step.reads.end(), has) ||
          std::any_of(step.writes.begin(), step.writes.end(), has);
 }
 
-/// The index structure of `meaning` that the Step reads; without data when it reads none.
+/// The index structure of `meaning` that the Step reads; its data is null when the Step reads none.
 inline Indices indicesOf(const BoundStep& step, Meaning meaning) {
   const BoundOperand* found = indexOf(step.reads, meaning);
   if (found == nullptr) return {};
   return {found->data, found->buffer->dtype == DType::int64};
 }
 
-/// Where the first row of a chunk of experts lies among all rows, on the device; null when the Step has all rows.
+/// Where the first row of a chunk of experts lies among all rows, as an address on the device; null when the Step has
+/// all rows.
 inline const int32_t* firstRowOf(const BoundStep& step) {
   if (step.step.gemm.firstExpert == 0) return nullptr;
   const BoundOperand* offsets = indexOf(step.reads, Meaning::offsets);
@@ -65,13 +76,15 @@ inline const int32_t* firstRowOf(const BoundStep& step) {
   return reinterpret_cast<const int32_t*>(offsets->data) + step.step.gemm.firstExpert;
 }
 
-/// A row of the Step, counted from its first, and the pair it is; -1 where the Step's structures do not say.
+/// A row of the Step, counted from the Step's first row, with its token and slot; -1 where the Step's structures do not
+/// tell.
 struct RowPlace {
   int64_t row, token, slot;
 };
 
-/// Tells which pair each row of a Step is, from the structures that the Step reads. Items are rows, or slots where only
-/// rowOfSlot says which slot a row is; without a structure every row is its own slot.
+/// Tells the token and slot of each row of a Step, from the index structures that the Step reads. A kernel works
+/// through items: these are rows, or slots where only rowOfSlot connects the two. Without any structure every row is
+/// its own slot.
 struct RowAddress {
   explicit RowAddress(const BoundStep& step)
       : slotOfRow(indicesOf(step, Meaning::slotOfRow)),
@@ -108,13 +121,14 @@ struct RowAddress {
   __device__ int64_t tokenOf(int64_t slot) const { return static_cast<uint32_t>(slot) / topK; }
 
   Indices slotOfRow, tokenOfRow, choiceOfRow, rowOfSlot;
-  const int32_t* firstRow = nullptr;  ///< of a chunk, among the structures' entries
+  /// First row of a chunk among the structures' entries; null when the Step has all rows.
+  const int32_t* firstRow = nullptr;
   uint32_t topK;
   bool bySlot = false;
   int64_t count = 0;
 };
 
-/// Where an operand holds what belongs to a row.
+/// Tells at which row of an operand's matrix the data of a place lies.
 struct RowIndex {
   RowIndex() = default;
   RowIndex(const BoundStep& step, const BoundOperand& operand) : layout(operand.buffer->layout) {
@@ -129,10 +143,10 @@ struct RowIndex {
   }
 
   Layout layout = Layout::rows;
-  const int32_t* firstRow = nullptr;  ///< of a chunk, where the operand holds all rows
+  const int32_t* firstRow = nullptr;  ///< first row of a chunk, where the operand holds all rows; else null
 };
 
-/// A matrix with a row for each row, slot or token of the Step.
+/// A matrix with one row for each row, slot or token of the Step.
 template <typename T>
 struct RowOperand {
   RowOperand() = default;
@@ -147,7 +161,7 @@ struct RowOperand {
   RowIndex index;
 };
 
-/// One number for each row, slot or token; ones when there is none.
+/// A column with one number for each row, slot or token of the Step. Without an operand it reads as ones.
 struct RowNumbers {
   RowNumbers() = default;
   RowNumbers(const BoundStep& step, const BoundOperand* operand) {
@@ -167,17 +181,17 @@ struct RowNumbers {
   RowIndex index;
 };
 
-/// A lane's first vector within an item's row; its others lie 32 apart.
+/// The item and the first vector of a lane's share. The lane's other vectors lie 32 apart from one another.
 struct RowPart {
   int64_t item, vector;
 };
 
-/// Rows cut into parts of `wide` vectors a lane, a part for each warp.
+/// Cuts the rows into parts, one part for each warp, in which every lane has `wide` vectors.
 struct RowParts {
   RowParts(int64_t count, int64_t columns, int wide) : items(count), vectors(columns / kVector) {
     const int64_t width = static_cast<int64_t>(kLanes) * wide, parts = (vectors + width - 1) / width;
     perItem = static_cast<uint32_t>(parts);
-    // Warps are counted in 32 bits, for their quotient is faster: 2³² of them would move 2 TiB or more.
+    // Warps are counted in 32 bits, which divide faster. 2³² warps would move 2 TiB or more.
     assert(columns % kVector == 0 && items * parts < std::numeric_limits<uint32_t>::max() - kRowWarps);
     blocks = static_cast<unsigned>((items * parts + kRowWarps - 1) / kRowWarps);
   }

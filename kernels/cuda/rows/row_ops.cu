@@ -1,4 +1,5 @@
-// Rows moved one to one: gathered, scattered, scaled, or multiplied and summed to a number each.
+// Steps that move rows one to one (gathered, scattered or scaled), and the Step that multiplies and sums each row to
+// one number.
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/rows/row_address.cuh"
 #include "kernels/cuda/run/ops.h"
@@ -6,12 +7,13 @@
 namespace moeblaze::cuda {
 namespace {
 
-/// Vectors a lane has in flight of each matrix.
+/// Vectors of each matrix that a lane loads before it uses them.
 constexpr int kWide = 4;
 
 unsigned blocksFor(int64_t items, int perBlock) { return static_cast<unsigned>((items + perBlock - 1) / perBlock); }
 
-/// A part of a row a warp. In place is safe: a lane reads what it writes, before.
+/// Each warp moves one part of one row, scaled by the row's factor. Writing in place is safe, because a lane has read
+/// what it writes before it writes.
 template <typename T, bool kScaled>
 __global__ void __launch_bounds__(kRowThreads)
     moveKernel(RowParts parts, RowAddress address, RowOperand<const T> from, RowOperand<T> to, RowNumbers factors) {
@@ -39,7 +41,7 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// The same for one number a row, of any dtypes.
+/// Does the same for one number of each row, of any dtypes. Each thread moves one number.
 __global__ void __launch_bounds__(kRowThreads)
     moveNumbersKernel(RowAddress address, RowNumbers from, RowNumbers to, RowNumbers factors) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
@@ -48,7 +50,8 @@ __global__ void __launch_bounds__(kRowThreads)
   to.store(place, from.load(place) * factors.load(place));
 }
 
-/// A row a warp: its product with the second operand's row, or itself, summed over columns.
+/// Each warp handles one row: it sums the row over its columns, multiplied by the second operand's row when there is
+/// one.
 template <typename T, bool kPair>
 __global__ void __launch_bounds__(kRowThreads) dotKernel(int64_t vectors, RowAddress address, RowOperand<const T> first,
                                                          RowOperand<const T> second, RowNumbers out) {
@@ -81,9 +84,8 @@ __global__ void __launch_bounds__(kRowThreads) dotKernel(int64_t vectors, RowAdd
   if (lane == 0) out.store(place, sum);
 }
 
-}  // namespace
-
-void moveRows(const BoundStep& step, Context& context) {
+/// Launches gather, scatter and scaleRows.
+void moveRows(const BoundStep& step, PlanRun& run) {
   const BoundOperand &in = step.data(0), &out = step.out(0);
   const BoundOperand* factor = step.read(Use::gates);
   if (factor == nullptr && step.step.op == Op::scaleRows) factor = &step.data(1);
@@ -91,7 +93,7 @@ void moveRows(const BoundStep& step, Context& context) {
   const RowNumbers factors(step, factor);
   if (address.count == 0) return;
   if (in.columns() == 1) {
-    moveNumbersKernel<<<blocksFor(address.count, kRowThreads), kRowThreads, 0, context.stream()>>>(
+    moveNumbersKernel<<<blocksFor(address.count, kRowThreads), kRowThreads, 0, run.context.stream()>>>(
         address, RowNumbers(step, &in), RowNumbers(step, &out), factors);
     MOEBLAZE_CUDA_CHECK(cudaGetLastError());
     return;
@@ -100,13 +102,13 @@ void moveRows(const BoundStep& step, Context& context) {
   withElement(in.buffer->dtype, [&](auto element) {
     using T = decltype(element);
     const auto kernel = factors.given() ? moveKernel<T, true> : moveKernel<T, false>;
-    kernel<<<parts.blocks, kRowThreads, 0, context.stream()>>>(parts, address, RowOperand<const T>(step, in),
-                                                               RowOperand<T>(step, out), factors);
+    kernel<<<parts.blocks, kRowThreads, 0, run.context.stream()>>>(parts, address, RowOperand<const T>(step, in),
+                                                                   RowOperand<T>(step, out), factors);
     MOEBLAZE_CUDA_CHECK(cudaGetLastError());
   });
 }
 
-void gateGradient(const BoundStep& step, Context& context) {
+void launchGateGradient(const BoundStep& step, PlanRun& run) {
   if (!weightsOf(step.reads).empty()) refuseStep(step, "gate gradients through a weight are not written for GPUs");
   const BoundOperand& first = step.data(0);
   const BoundOperand* second = step.dataCount() > 1 ? &step.data(1) : nullptr;
@@ -117,11 +119,24 @@ void gateGradient(const BoundStep& step, Context& context) {
   withElement(first.buffer->dtype, [&](auto element) {
     using T = decltype(element);
     const auto kernel = second != nullptr ? dotKernel<T, true> : dotKernel<T, false>;
-    kernel<<<blocksFor(address.count, kRowWarps), kRowThreads, 0, context.stream()>>>(
+    kernel<<<blocksFor(address.count, kRowWarps), kRowThreads, 0, run.context.stream()>>>(
         first.columns() / kVector, address, RowOperand<const T>(step, first),
         second != nullptr ? RowOperand<const T>(step, *second) : RowOperand<const T>(), out);
     MOEBLAZE_CUDA_CHECK(cudaGetLastError());
   });
 }
+
+const char* whyNotGateGradient(const BoundStep& step, bool) {
+  return weightsOf(step.reads).empty() ? nullptr : "its gate gradient multiplies again";
+}
+
+}  // namespace
+
+namespace ops {
+const CudaOp gather{moveRows};
+const CudaOp scatter{moveRows};
+const CudaOp scaleRows{moveRows};
+const CudaOp gateGradient{launchGateGradient, whyNotGateGradient};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

@@ -1,4 +1,5 @@
-// Rows and slots summed to the tokens they belong to, choices in order, so that repeats give the same bits.
+// Steps that sum rows or slots to their tokens. A token's choices are added in order, so that repeated runs give the
+// same bits.
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/rows/row_address.cuh"
 #include "kernels/cuda/run/ops.h"
@@ -6,13 +7,13 @@
 namespace moeblaze::cuda {
 namespace {
 
-/// Columns of a row's gate gradient read before they are added.
+/// Parts of a row's gate gradient that a thread reads before it adds them.
 constexpr int64_t kAhead = 8;
 
-/// Where the summands of a token lie.
+/// Tells where the summands of a token lie.
 struct Summands {
-  Indices rowOfSlot;         ///< without data: summands are slots
-  bool choiceMajor = false;  ///< slots are [k, L]
+  Indices rowOfSlot;         ///< without data the summands are slots
+  bool choiceMajor = false;  ///< slots are ordered [k, L] instead of [L, k]
   int64_t tokens = 0, topK = 0;
 
   __device__ int64_t operator()(int64_t token, int64_t choice) const {
@@ -21,21 +22,13 @@ struct Summands {
   }
 };
 
-/// A matrix by its rows.
-template <typename T>
-struct Rows {
-  T* data = nullptr;
-  int64_t stride = 0;
-  __device__ T* row(int64_t at) const { return data + at * stride; }
-};
-
 template <typename T>
 Rows<T> rowsOf(const BoundOperand& operand) {
   return {reinterpret_cast<T*>(operand.data), operand.rowStride};
 }
 
-/// A part of a token a warp: kBatch summands of kWide vectors are in flight a lane. Sums start from `before` if given,
-/// which may be `out` itself.
+/// Each warp sums one part of one token's columns. A lane loads kWide vectors of kBatch summands before it adds them.
+/// The sums start from `before` if it is given; it may be `out` itself.
 template <typename T, int kBatch, int kWide>
 __global__ void __launch_bounds__(kRowThreads)
     sumKernel(RowParts parts, Summands summands, Rows<const T> rows, Numbers gates, bool gatesByRow,
@@ -72,7 +65,8 @@ __global__ void __launch_bounds__(kRowThreads)
       if (first + i >= summands.topK) continue;
 #pragma unroll
       for (int w = 0; w < kWide; ++w) {
-        const Vector<T> vector = fromBits<T>(bits[i][w]);  // of no account past the end: not stored
+        // Past the end of the row the value is undefined, but it is never stored.
+        const Vector<T> vector = fromBits<T>(bits[i][w]);
 #pragma unroll
         for (int c = 0; c < kVector; ++c) sums[w][c] += factors[i] * vector.values[c];
       }
@@ -89,7 +83,7 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// A slot a thread: its row's partial sums added up in order.
+/// Each thread handles one slot: it adds the partial sums of the slot's row in order.
 __global__ void __launch_bounds__(kRowThreads)
     sumPartsKernel(int64_t slots, Indices rowOfSlot, Numbers parts, int64_t stride, int64_t columns, Numbers out) {
   const int64_t slot = static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
@@ -106,7 +100,7 @@ __global__ void __launch_bounds__(kRowThreads)
   out.store(slot, sum);
 }
 
-/// What a Step sums to tokens.
+/// The operands of a Step that sums to tokens. Those that it does not have are null.
 struct TokenSum {
   Summands summands;
   const BoundOperand* rows;
@@ -126,7 +120,7 @@ void launchSum(const TokenSum& sum, cudaStream_t stream) {
   MOEBLAZE_CUDA_CHECK(cudaGetLastError());
 }
 
-/// The fewer summands, the more columns of each a lane has in flight.
+/// Sums with a kernel for the number of summands: with fewer summands a lane has more columns of each in flight.
 void sumTokens(const TokenSum& sum, cudaStream_t stream) {
   withElement(sum.out->buffer->dtype, [&](auto element) {
     using T = decltype(element);
@@ -136,9 +130,9 @@ void sumTokens(const TokenSum& sum, cudaStream_t stream) {
   });
 }
 
-/// Where the Step's summands lie. A scatter-add knows the token of each row alone; the sort that made it left the
-/// inverse, by which nothing needs to be atomic.
-Summands summandsOf(const BoundStep& step, Context& context) {
+/// Where the Step's summands lie. A scatter-add reads only the token of each row; the run's sort left the inverse, the
+/// row of each slot, and with it no addition has to be atomic.
+Summands summandsOf(const BoundStep& step, const PlanRun& run) {
   const MoeConfig& c = step.plan.config;
   Summands summands{indicesOf(step, Meaning::rowOfSlot), false, c.tokens, c.topK};
   const Layout layout = step.data(0).buffer->layout;
@@ -147,32 +141,39 @@ Summands summandsOf(const BoundStep& step, Context& context) {
     summands.choiceMajor = layout == Layout::choiceSlots;
   } else if (summands.rowOfSlot.data == nullptr) {
     if (step.step.op != Op::scatterAdd) refuseStep(step, "reads no structure that tells the row of a slot");
-    if (context.rowStarts(step.plan).empty()) refuseStep(step, "runs after another plan's sort");
-    const DispatchShape shape{c.tokens, static_cast<int32_t>(c.topK), static_cast<int32_t>(c.experts)};
-    summands.rowOfSlot = {context.frameworkIndex(shape).tokenIndexMap, false};
+    if (!run.context.holdsSort(run.sorted.number)) refuseStep(step, "runs after another plan's sort");
+    summands.rowOfSlot = {run.context.sortedIndex().tokenIndexMap, false};
   }
   return summands;
 }
 
-}  // namespace
-
-void sumToTokens(const BoundStep& step, Context& context) {
-  TokenSum sum{summandsOf(step, context), &step.data(0), nullptr, nullptr, &step.out(0)};
+/// Launches scatterAdd, reduce, combine and reduceGradients.
+void sumToTokens(const BoundStep& step, PlanRun& run) {
+  TokenSum sum{summandsOf(step, run), &step.data(0), nullptr, nullptr, &step.out(0)};
   const Op op = step.step.op;
   if (op == Op::combine) sum.gates = step.read(Use::gates);
   if ((op == Op::scatterAdd || op == Op::reduceGradients) && step.dataCount() > 1) sum.before = &step.data(1);
   if (sum.gates != nullptr && sum.gates->buffer->layout != Layout::slots && sum.gates->buffer->layout != Layout::rows)
     refuseStep(step, "has gates that are neither of slots nor of rows");
-  sumTokens(sum, context.stream());
+  sumTokens(sum, run.context.stream());
   if (op != Op::reduceGradients) return;
   const BoundOperand& parts = *step.read(Use::parts);
   const BoundOperand& gates = step.out(1);
   if (gates.buffer->layout != Layout::slots) refuseStep(step, "writes a gate gradient that is not of slots");
   const int64_t slots = step.plan.config.rows();
-  sumPartsKernel<<<static_cast<unsigned>((slots + kRowThreads - 1) / kRowThreads), kRowThreads, 0, context.stream()>>>(
-      slots, sum.summands.rowOfSlot, {parts.data, parts.buffer->dtype}, parts.rowStride, parts.columns(),
-      {gates.data, gates.buffer->dtype});
+  sumPartsKernel<<<static_cast<unsigned>((slots + kRowThreads - 1) / kRowThreads), kRowThreads, 0,
+                   run.context.stream()>>>(slots, sum.summands.rowOfSlot, {parts.data, parts.buffer->dtype},
+                                           parts.rowStride, parts.columns(), {gates.data, gates.buffer->dtype});
   MOEBLAZE_CUDA_CHECK(cudaGetLastError());
 }
+
+}  // namespace
+
+namespace ops {
+const CudaOp scatterAdd{sumToTokens};
+const CudaOp reduce{sumToTokens};
+const CudaOp combine{sumToTokens};
+const CudaOp reduceGradients{sumToTokens};
+}  // namespace ops
 
 }  // namespace moeblaze::cuda

@@ -12,7 +12,7 @@
 namespace moeblaze::cuda {
 namespace {
 
-/// Measured on an H200: products of the paper's layers are no faster with NVIDIA's advice for Hopper, 32 MiB.
+/// On an H200 the products of the paper's layers were no faster with the 32 MiB that NVIDIA advises for Hopper.
 constexpr size_t kCublasWorkspaceBytes = size_t{8} << 20;
 constexpr size_t kAlignment = 256;
 
@@ -79,16 +79,17 @@ cublasHandle_t Context::cublas() {
   return cublas_;
 }
 
-const DispatchIndex& Context::frameworkIndex(const DispatchShape& shape) {
+const DispatchIndex& Context::startSort(const DispatchShape& shape) {
   const size_t slots = aligned(sizeof(int32_t) * static_cast<size_t>(shape.slots()));
   const size_t offsets = aligned(sizeof(int32_t) * static_cast<size_t>(shape.experts + 1));
   std::byte* at = grow(index_, 3 * slots + offsets);
   const auto part = [&at](size_t bytes) { return reinterpret_cast<int32_t*>(std::exchange(at, at + bytes)); };
-  frameworkIndex_.expertTokenIndices = part(slots);
-  frameworkIndex_.expertTokenOffsets = part(offsets);
-  frameworkIndex_.tokenExpertIndices = part(slots);
-  frameworkIndex_.tokenIndexMap = part(slots);
-  return frameworkIndex_;
+  sortedIndex_.expertTokenIndices = part(slots);
+  sortedIndex_.expertTokenOffsets = part(offsets);
+  sortedIndex_.tokenExpertIndices = part(slots);
+  sortedIndex_.tokenIndexMap = part(slots);
+  ++sorts_;
+  return sortedIndex_;
 }
 
 std::byte* Context::sortScratch(size_t bytes) { return grow(sortScratch_, bytes); }

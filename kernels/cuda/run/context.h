@@ -14,19 +14,19 @@
 
 namespace moeblaze::cuda {
 
-/// Device memory a run holds beside its Plan's buffers, by name: what a profiler sees and a Plan does not list.
+/// Device memory that a run holds beside its Plan's buffers, by name. A profiler sees it, and no Plan lists it.
 struct HiddenMemory {
   std::string name;
   int64_t bytes = 0;
 };
 
-/// One GPU as the Steps of a run use it: a stream, and what libraries keep there from one Step to the next. Created
-/// once; nothing of it is allocated inside a step that has run before.
+/// One GPU as the Steps of a run use it: a stream, and the memory that libraries keep from one Step to the next. It is
+/// created once; a step that has run before allocates nothing in it.
 class Context {
  public:
-  /// Makes `device` current, with a stream of its own. Throws DeviceError when it cannot be used.
+  /// Makes `device` current and creates a stream on it. Throws DeviceError when the device cannot be used.
   explicit Context(int device);
-  /// Uses the current device and a stream of the caller's.
+  /// Uses the current device and the caller's stream, which must outlive this.
   explicit Context(cudaStream_t stream);
   ~Context();
   Context(const Context&) = delete;
@@ -37,33 +37,32 @@ class Context {
   void synchronize() const;
   int device() const { return device_; }
   int processors() const { return processors_; }
-  /// Bytes of shared memory one block may have.
+  /// Bytes of shared memory that one block may have.
   int sharedBytes() const { return sharedBytes_; }
-  /// Whether kernels for Hopper's tensor cores run: on compute capability 9.0, unless told to use the portable ones.
+  /// True when the kernels for Hopper's tensor cores run: on compute capability 9.0, unless setPortable asked for the
+  /// kernels of any GPU.
   bool usesWgmma() const { return isHopper_ && !portable_; }
   void setPortable(bool portable) { portable_ = portable; }
   const std::string& gpu() const { return gpu_; }
 
-  /// cuBLAS on the stream, its workspace given to it once.
+  /// The cuBLAS handle, which works on the stream with one workspace for its whole life.
   cublasHandle_t cublas();
-  /// Index structures a framework's sort leaves in memory of its own: for [tokens, topK] slots.
-  const DispatchIndex& frameworkIndex(const DispatchShape& shape);
-  /// Scratch of that sort.
+  /// Memory for the index structures of a framework's sort of [tokens, topK] slots. A run that sorts calls this first;
+  /// what an earlier sort left there is lost.
+  const DispatchIndex& startSort(const DispatchShape& shape);
+  /// How many sorts were started.
+  int64_t sorts() const { return sorts_; }
+  /// True while the index structures are those of the sort of this number, which was the last one started.
+  bool holdsSort(int64_t number) const { return number > 0 && number == sorts_; }
+  /// The index structures of the last sort.
+  const DispatchIndex& sortedIndex() const { return sortedIndex_; }
+  /// Scratch memory for that sort, of at least `bytes`.
   std::byte* sortScratch(size_t bytes);
-  /// Pinned host memory for `count` expert bounds.
+  /// Pinned host memory for the bounds of `count` experts.
   int32_t* hostBounds(int64_t count);
   std::vector<HiddenMemory> hidden() const;
 
-  /// First row of every expert and the number of rows, [E+1], as the Step that sorts read them back; library products,
-  /// one an expert, are launched by them. Empty when the last sort was not this Plan's.
-  const std::vector<int64_t>& rowStarts(const Plan& plan) const { return sortedFor_ == &plan ? rowStarts_ : kNone; }
-  void setRowStarts(const Plan& plan, std::vector<int64_t> starts) {
-    sortedFor_ = &plan;
-    rowStarts_ = std::move(starts);
-  }
-
  private:
-  static inline const std::vector<int64_t> kNone;
   struct Block {
     std::byte* data = nullptr;
     size_t bytes = 0;
@@ -78,9 +77,8 @@ class Context {
   bool ownsStream_ = false;
   cublasHandle_t cublas_ = nullptr;
   Block cublasWorkspace_, index_, sortScratch_;
-  DispatchIndex frameworkIndex_;
-  const Plan* sortedFor_ = nullptr;
-  std::vector<int64_t> rowStarts_;
+  DispatchIndex sortedIndex_;
+  int64_t sorts_ = 0;
   int32_t* hostBounds_ = nullptr;
   int64_t hostBoundsCount_ = 0;
 };

@@ -22,7 +22,7 @@ constexpr int kPoison = 0xff, kCanary = 0xa5;
 Memory::Memory(const Plan& plan, Context& context, MemoryOptions options)
     : plan_(plan), context_(context), options_(options), blocks_(plan.buffers.size()) {
   try {
-    // Freed memory stays in the pool: a step that has run before asks the driver for nothing.
+    // Freed memory stays in the pool, so that a step that has run before asks the driver for nothing.
     MOEBLAZE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool_, context.device()));
     uint64_t threshold = std::numeric_limits<uint64_t>::max();
     MOEBLAZE_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold));

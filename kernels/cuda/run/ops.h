@@ -1,42 +1,33 @@
 #pragma once
 
-#include "kernels/cuda/run/context.h"
+#include "kernels/cuda/run/plan_run.h"
 #include "kernels/layer/bound_step.h"
 
 namespace moeblaze::cuda {
 
-// One function for each kind of Step, in the file of its name. Operands are the Plan's; what each reads and writes is
-// told beside its Op.
+/// What the CUDA backend has for one Op.
+struct CudaOp {
+  /// Launches a Step of this Op on the run's stream, without waiting for it unless the Plan says that the host stalls.
+  /// Operands are read and written as MOEBLAZE_OPS describes.
+  void (*launch)(const BoundStep& step, PlanRun& run) = nullptr;
+  /// Why the backend cannot run this Step; null when it can. `boundsOnHost` says that the host has read the experts'
+  /// bounds back before. Left out where every Step of the Op runs.
+  const char* (*whyNot)(const BoundStep& step, bool boundsOnHost) = nullptr;
+  /// Why no Step of this Op runs on a GPU; null when there is a kernel.
+  const char* absent = nullptr;
+};
 
-// index_ops.cu
-void sortIndex(const BoundStep& step, Context& context);
-void buildIndex(const BoundStep& step, Context& context);
+/// Experts that a token may choose with a router on CUDA.
+inline constexpr int64_t kMaxRouterChoices = 16;
 
-// row_ops.cu
-void moveRows(const BoundStep& step, Context& context);  ///< gather, scatter, scaleRows
-void gateGradient(const BoundStep& step, Context& context);
+// One entry for each Op, defined beside its kernels. An Op without an entry does not link.
+namespace ops {
+#define MOEBLAZE_OP(op, text) extern const CudaOp op;
+MOEBLAZE_OPS(MOEBLAZE_OP)
+#undef MOEBLAZE_OP
+}  // namespace ops
 
-// token_ops.cu
-void sumToTokens(const BoundStep& step, Context& context);  ///< scatterAdd, reduce, combine, reduceGradients
-
-// elementwise.cu
-void elementwise(const BoundStep& step, Context& context);
-
-// router.cu
-void route(const BoundStep& step, Context& context);
-void routeBackward(const BoundStep& step, Context& context);
-
-// router_products.cu: of mixed dtypes
-void routerProduct(const BoundStep& step, Context& context);
-
-// library_products.cpp: cuBLAS, one product an expert
-void libraryProduct(const BoundStep& step, Context& context);
-void libraryWeightGradient(const BoundStep& step, Context& context);
-
-// fused_*.cu: tensor-core kernels that read rows through the index structures
-void fusedUp(const BoundStep& step, Context& context);
-void fusedDownBackward(const BoundStep& step, Context& context);
-void fusedProduct(const BoundStep& step, Context& context);
-void fusedWeightGradient(const BoundStep& step, Context& context);
+/// The entry of `op`.
+const CudaOp& cudaOp(Op op);
 
 }  // namespace moeblaze::cuda

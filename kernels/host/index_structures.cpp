@@ -1,4 +1,4 @@
-#include "kernels/host/dispatch.h"
+#include "kernels/host/index_structures.h"
 
 #include "kernels/host/binding.h"
 #include "kernels/host/memory.h"
@@ -6,7 +6,7 @@
 
 namespace moeblaze::host {
 
-std::map<std::string, std::vector<int64_t>> runDispatch(const Plan& plan, const LayerInputs& inputs) {
+std::map<std::string, std::vector<int64_t>> buildIndexStructures(const Plan& plan, const LayerInputs& inputs) {
   Memory memory(plan);
   std::map<std::string, std::vector<int64_t>> structures;
   const auto tensor = [&](const Operand& operand) {
