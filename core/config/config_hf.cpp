@@ -202,7 +202,7 @@ void readSharedExperts(const JsonReader& reader, const Family& family, MoeConfig
 
 /// The published name if the file has one, or else the name of the file, or of its folder when it is a config.json.
 std::string modelName(const JsonReader& reader, const fs::path& path) {
-  const std::string published = fs::path(reader.text("_name_or_path", "")).filename().string();
+  std::string published = fs::path(reader.text("_name_or_path", "")).filename().string();
   if (!published.empty()) return published;
   if (path.filename() != "config.json") return path.stem().string();
   std::error_code error;

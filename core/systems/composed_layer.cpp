@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "core/plan/buffer_names.h"
+#include "core/plan/index_blocks.h"
 
 namespace moeblaze {
 namespace {
 
 /// Columns of an output tile. Each tile leaves one partial sum of the gate gradient in each row.
 constexpr int64_t kTileColumns = 128;
-/// The kernel that builds the index counts at least this many slots in a block of threads.
-constexpr int64_t kSlotsPerBlock = 4096;
-/// Blocks of threads that run at once: four on each of an H200's 132 processors.
-constexpr int64_t kMaxBlocks = 4 * 132;
 /// With blocked dispatch the rows of each expert are padded to a multiple of this.
 constexpr int64_t kBlockRows = 128;
 
@@ -146,7 +143,7 @@ void ComposedLayer::buildIndex() {
   }
   rowOfSlot_ =
       ids(sonic ? "s_reverse_scatter_idx" : "token_index_map", Meaning::rowOfSlot, {config_.tokens, config_.topK});
-  const int64_t blocks = std::clamp<int64_t>(config_.rows() / kSlotsPerBlock, 1, kMaxBlocks);
+  const int64_t blocks = maxIndexBlocks(config_.rows());
   const BufferId counts = builder_.workspace("block_counts", DType::int32, {config_.experts, blocks});
   auto build = builder_.step("build_index", Op::buildIndex)
                    .reads(layer_.topkIds)

@@ -70,9 +70,9 @@ namespace {
 /// Into how many partial sums over tokens the router's weight gradient is divided. The gradient itself has too few
 /// tiles to keep every processor of a GPU busy.
 int64_t weightGradientSplits(const MoeConfig& c) {
-  constexpr int64_t kTile = 64, kBlocks = 2 * 132, kLeastTokens = 256;
+  constexpr int64_t kTile = 64, kBlocks = int64_t{2} * 132, kMinTokens = 256;
   const int64_t tiles = ((c.dModel + kTile - 1) / kTile) * ((c.experts + kTile - 1) / kTile);
-  return std::clamp<int64_t>(kBlocks / tiles, 1, std::max<int64_t>(1, c.tokens / kLeastTokens));
+  return std::clamp<int64_t>(kBlocks / tiles, 1, std::max<int64_t>(1, c.tokens / kMinTokens));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ bool isAllowed(const SystemParameter& parameter, std::string_view value) {
 }
 
 std::string allowedValues(const SystemParameter& parameter) {
-  const std::string words = listNames(parameter.words);
+  std::string words = listNames(parameter.words);
   switch (parameter.number) {
     case Number::experts:
       return "a count of experts from 1, " + words;

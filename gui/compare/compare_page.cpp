@@ -126,10 +126,10 @@ std::shared_ptr<const Document> ComparePage::chosen(const QComboBox* box) const 
   return at >= 0 && at < std::ssize(documents_) ? documents_[static_cast<size_t>(at)] : nullptr;
 }
 
-void ComparePage::setDocuments(Documents documents) {
+void ComparePage::setDocuments(const Documents& documents) {
   const auto a = chosen(a_), b = chosen(b_);
-  std::erase_if(documents, [](const auto& document) { return document->mainTrack() == TrackId::none; });
-  documents_ = std::move(documents);
+  documents_ = documents;
+  std::erase_if(documents_, [](const auto& document) { return document->mainTrack() == TrackId::none; });
   for (QComboBox* box : {a_, b_}) {
     const QSignalBlocker blocker(box);
     box->clear();

@@ -24,7 +24,7 @@ class ComparePage : public Page {
   explicit ComparePage(QWidget* parent = nullptr);
 
   /// Offers these documents; the two that are compared stay chosen while they are among them.
-  void setDocuments(Documents documents) override;
+  void setDocuments(const Documents& documents) override;
   /// Compares two of the documents offered; a null one leaves its side empty.
   void choose(const std::shared_ptr<const Document>& a, const std::shared_ptr<const Document>& b);
   /// Offers the documents in `open` and compares two of them. A null `a` stands for the first one, a null `b` for the

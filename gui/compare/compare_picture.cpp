@@ -20,8 +20,8 @@ using Columns = std::vector<StepCurve::Column>;
 /// Writes a round size without trailing zeros.
 QString tickText(int64_t bytes) {
   QString text = UnitFormat::shared().text(bytes);
-  static const QRegularExpression zeros(R"(\.?0+ )");
-  return text.contains('.') ? text.replace(zeros, " ") : text;
+  static const QRegularExpression kZeros(R"(\.?0+ )");
+  return text.contains('.') ? text.replace(kZeros, " ") : text;
 }
 
 /// Draws into one plot, whose vertical axis goes from `low` to `high` bytes.

@@ -4,7 +4,7 @@
 
 namespace moeblaze::gui {
 
-void swapDocument(ViewState& state, std::shared_ptr<const Document> document, Follow follow, bool sameIds) {
+void swapDocument(ViewState& state, const std::shared_ptr<const Document>& document, Follow follow, bool sameIds) {
   const View before = state.view();
   const auto previous = state.document();
   const bool hasTrack = std::ranges::find(document->memoryTracks(), before.track) != document->memoryTracks().end();

@@ -15,6 +15,6 @@ enum class Follow : uint8_t {
 
 /// Replaces the document by a newer state of itself and keeps showing the same track. With `sameIds`, allocation
 /// indices mean the same in both, and the selection is kept too.
-void swapDocument(ViewState& state, std::shared_ptr<const Document> document, Follow follow, bool sameIds);
+void swapDocument(ViewState& state, const std::shared_ptr<const Document>& document, Follow follow, bool sameIds);
 
 }  // namespace moeblaze::gui

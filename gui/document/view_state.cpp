@@ -34,37 +34,37 @@ void ViewState::setDocument(std::shared_ptr<const Document> document) {
 void ViewState::setWindow(TimeWindow window, Undo undo) {
   View next = view_;
   next.window = document_ ? clamped(window, document_->bounds()) : window;
-  apply(std::move(next), undo);
+  apply(next, undo);
 }
 
 void ViewState::setRange(std::optional<TimeWindow> range) {
   View next = view_;
   next.range = range;
-  apply(std::move(next), Undo::gesture);
+  apply(next, Undo::gesture);
 }
 
 void ViewState::setInstant(std::optional<int64_t> timeNs) {
   View next = view_;
   next.instantNs = timeNs;
-  apply(std::move(next), Undo::none);
+  apply(next, Undo::none);
 }
 
 void ViewState::setAllocation(std::optional<size_t> allocation) {
   View next = view_;
   next.allocation = allocation;
-  apply(std::move(next), Undo::none);
+  apply(next, Undo::none);
 }
 
 void ViewState::setCategories(Attribute attribute) {
   View next = view_;
   next.categories = attribute;
-  apply(std::move(next), Undo::step);
+  apply(next, Undo::step);
 }
 
 void ViewState::setPaneVisible(Pane pane, bool visible) {
   View next = view_;
   next.panes[static_cast<size_t>(pane)] = visible;
-  apply(std::move(next), Undo::step);
+  apply(next, Undo::step);
 }
 
 void ViewState::setTrack(TrackId track) {
@@ -72,13 +72,13 @@ void ViewState::setTrack(TrackId track) {
   next.track = track;
   const bool ownOverlay = next.overlay.track == TrackId::none || next.overlay.document == document_;
   if (document_ && track != TrackId::none && ownOverlay) next.overlay = {document_, document_->overlayOf(track)};
-  apply(std::move(next), Undo::step);
+  apply(next, Undo::step);
 }
 
 void ViewState::setOverlay(TrackRef overlay) {
   View next = view_;
   next.overlay = std::move(overlay);
-  apply(std::move(next), Undo::step);
+  apply(next, Undo::step);
 }
 
 void ViewState::fit() {
@@ -92,7 +92,7 @@ void ViewState::goToPeak() {
   View next = view_;
   next.instantNs = document_->events(view_.track)->peak().timeNs;
   bringIntoView(*next.instantNs, next);
-  apply(std::move(next), Undo::step);
+  apply(next, Undo::step);
 }
 
 void ViewState::stepEvent(int direction) {
@@ -104,7 +104,7 @@ void ViewState::stepEvent(int direction) {
   View next = view_;
   next.instantNs = to;
   bringIntoView(*to, next);
-  apply(std::move(next), Undo::gesture);
+  apply(next, Undo::gesture);
 }
 
 void ViewState::bringIntoView(int64_t timeNs, View& view) const {
@@ -113,7 +113,7 @@ void ViewState::bringIntoView(int64_t timeNs, View& view) const {
   view.window = clamped({timeNs - span / 2, timeNs - span / 2 + span}, document_->bounds());
 }
 
-void ViewState::apply(View next, Undo undo) {
+void ViewState::apply(const View& next, Undo undo) {
   if (next == view_) return;
   const bool continues = undo == Undo::gesture && gesture_.isValid() && gesture_.elapsed() < kGestureMs;
   if (undo != Undo::none && !continues) {

@@ -100,7 +100,7 @@ class ViewState : public QObject {
   void historyChanged();
 
  private:
-  void apply(View next, Undo undo);
+  void apply(const View& next, Undo undo);
   void show(const View& next);
   void bringIntoView(int64_t timeNs, View& view) const;
 

@@ -39,7 +39,7 @@ class Page : public QWidget {
   virtual std::optional<std::string> tableCsv() const { return std::nullopt; }
 
   /// Tells which documents are open, whenever that changes.
-  virtual void setDocuments(Documents) {}
+  virtual void setDocuments(const Documents&) {}
   /// Called before the page comes to the front by its menu entry. `front` is the document that was in front, or null.
   virtual void prepare(const Documents& open, const std::shared_ptr<const Document>& front);
 

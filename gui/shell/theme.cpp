@@ -46,11 +46,11 @@ void saveTheme(Theme theme) { QSettings().setValue(kKey, static_cast<int>(theme)
 
 void applyTheme(Theme theme) {
   // The palette of the desktop, before this program sets another.
-  static const QPalette desktop = QApplication::palette();
+  static const QPalette kDesktop = QApplication::palette();
   QApplication::setStyle(QStyleFactory::create("Fusion"));
   switch (theme) {
     case Theme::system: {
-      const bool isDark = desktop.color(QPalette::Window).lightness() < 128;
+      const bool isDark = kDesktop.color(QPalette::Window).lightness() < 128;
       QApplication::setPalette(isDark ? darkPalette() : lightPalette());
       break;
     }

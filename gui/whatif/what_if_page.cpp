@@ -126,7 +126,7 @@ void WhatIfPage::showUpdate(Update update) {
   }
   answer_ = std::move(update.result.answer);
   fields_->showOwnTokens(answer_->tokens);
-  swapDocument(*state_, std::move(update.document), Follow::all, false);
+  swapDocument(*state_, update.document, Follow::all, false);
   showFigures(*answer_);
   showFit(*answer_);
   if (!again_) findMostTokens();

@@ -88,9 +88,8 @@ std::optional<Event> workOf(WorkEvent event) {
 }
 
 template <typename Record>
-WorkEvent workFrom(const Record& record, WorkKind kind, std::string name) {
-  WorkEvent event{
-      .kind = kind, .startNs = signedOf(record.start), .endNs = signedOf(record.end), .name = std::move(name)};
+WorkEvent workFrom(const Record& record, WorkKind kind, const std::string& name) {
+  WorkEvent event{.kind = kind, .startNs = signedOf(record.start), .endNs = signedOf(record.end), .name = name};
   setOrigin(record, event);
   return event;
 }

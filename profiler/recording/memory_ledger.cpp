@@ -106,7 +106,7 @@ void MemoryLedger::release(const MemoryEvent& event) {
                         .allocNs = std::min<int64_t>(0, nowNs),
                         .address = event.address,
                         .stream = streamOf(event)};
-    return free(std::make_shared<Block>(std::move(older)), nowNs);
+    return free(std::make_shared<Block>(older), nowNs);
   }
   const std::shared_ptr<Block>& block = *freed;
   freeCalls_.erase(event.address);
@@ -129,7 +129,7 @@ void MemoryLedger::add(const MappingEvent& event) {
                                .allocNs = nowNs};
     handle.block.onDevice = event.device >= 0;
     if (handle.block.onDevice) count(event.bytes);
-    handles_.insert_or_assign(event.handle, std::move(handle));
+    handles_.insert_or_assign(event.handle, handle);
     return;
   }
   if (event.op == MappingOp::unmap) return unmap(event, nowNs);

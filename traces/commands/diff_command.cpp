@@ -57,7 +57,7 @@ std::vector<Record> recordsOf(const TraceDiff& diff) {
 
 std::string textOf(const Options& options, const TraceDiff& diff, const std::vector<Record>& records, bool markdown) {
   constexpr size_t kMaxLines = 40;
-  const auto table = [&](const char* name, const char* title, std::vector<Column> columns) {
+  const auto table = [&](const char* name, const char* title, const std::vector<Column>& columns) {
     std::vector<Record> rows;
     size_t all = 0;
     for (const Record& record : records)

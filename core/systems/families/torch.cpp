@@ -9,7 +9,7 @@ namespace {
 
 /// Bytes of scratch that one grouped_mm call allocates, as measured: four tensor maps of 128 bytes for each of 132 SMs,
 /// and a problem description of 60 bytes for each expert.
-int64_t groupedMmScratch(const MoeConfig& c) { return 132 * 4 * 128 + 60 * c.experts; }
+int64_t groupedMmScratch(const MoeConfig& c) { return int64_t{132} * 4 * 128 + 60 * c.experts; }
 
 class Torch : public FrameworkLayer {
  public:

@@ -5,7 +5,7 @@
 
 namespace moeblaze::gui {
 
-SpanLanes::SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Progress& progress) {
+SpanLanes::SpanLanes(const std::shared_ptr<const Trace>& trace, TrackId track, const Progress& progress) {
   const std::vector<Span>& all = trace->spans;
   std::vector<uint32_t> order;
   for (size_t i = 0; i < all.size(); ++i)

@@ -27,7 +27,7 @@ class SpanLanes {
   /// The maximum number of rows; hidden() is the number of spans that would need more.
   static constexpr int kMaxLaneRows = 32;
 
-  SpanLanes(std::shared_ptr<const Trace> trace, TrackId track, const Progress& progress = {});
+  SpanLanes(const std::shared_ptr<const Trace>& trace, TrackId track, const Progress& progress = {});
 
   int rows() const { return static_cast<int>(rows_.size()); }
   /// The number of spans of the track, and how many of them are hidden because they nest too deep.

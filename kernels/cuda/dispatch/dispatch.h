@@ -30,8 +30,6 @@ struct DispatchShape {
   int64_t slots() const { return tokens * topK; }
 };
 inline constexpr int32_t kMaxDispatchExperts = 1024;
-/// The most blocks that the single kernel runs with. Plans count its workspace for as many.
-inline constexpr int64_t kMaxDispatchBlocks = 4 * 132;
 
 /// The paper's four structures in device memory, all int32, in order [R], [E+1], [R] and [L, k]. R = L·k is the number
 /// of rows. Tokens ascend within an expert.

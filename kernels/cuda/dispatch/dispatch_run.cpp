@@ -50,7 +50,7 @@ struct DeviceIndex {
   explicit DeviceIndex(const DispatchShape& s)
       : ids(4 * s.slots()),
         rows(4 * s.slots()),
-        offsets(4 * (s.experts + 1)),
+        offsets(int64_t{4} * (s.experts + 1)),
         experts(4 * s.slots()),
         map(4 * s.slots()) {}
   DispatchIndex index() const {

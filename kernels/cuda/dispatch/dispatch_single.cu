@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/plan/index_blocks.h"
 #include "kernels/cuda/base/check.h"
 #include "kernels/cuda/dispatch/dispatch.h"
 
@@ -16,9 +17,6 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int kThreads = 512;
 constexpr int kWarps = kThreads / kWarp;
-/// The fewest slots that a block should have. Every block reads what all blocks counted, so that reading grows with the
-/// square of the number of blocks.
-constexpr int64_t kLeastSlotsPerBlock = 4096;
 /// Groups of 32 slots whose ids a warp loads together, so that it waits for memory once.
 constexpr int kAhead = 8;
 
@@ -220,7 +218,7 @@ int gridBlocks(const DispatchShape& shape) {
                                            static_cast<int>(sharedBytes(shape))));
   MOEBLAZE_CUDA_CHECK(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&perProcessor, singleKernel, kThreads, sharedBytes(shape)));
-  const int64_t worth = std::clamp<int64_t>(shape.slots() / kLeastSlotsPerBlock, 1, kMaxDispatchBlocks);
+  const int64_t worth = maxIndexBlocks(shape.slots());
   return static_cast<int>(std::min<int64_t>(worth, static_cast<int64_t>(processors) * std::max(1, perProcessor)));
 }
 

@@ -19,7 +19,7 @@ Runner::Runner(const Plan& plan, Context& context, MemoryOptions options)
     : plan_(runnable(plan)),
       context_(context),
       run_{context},
-      memory_(plan, context, options),
+      memory_(plan, context, std::move(options)),
       given_(plan.buffers.size()) {}
 
 Runner::~Runner() {
@@ -198,7 +198,7 @@ void addObserved(const Plan& plan, const StepClock& clock, const std::string& na
 }  // namespace
 
 Execution executeOnCuda(const Plan& plan, const LayerInputs& inputs, Context& context, MemoryOptions options) {
-  Runner runner(plan, context, options);
+  Runner runner(plan, context, std::move(options));
   runner.give(inputs);
   Execution execution;
   StepClock clock(plan.steps.size());

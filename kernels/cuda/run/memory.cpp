@@ -20,7 +20,7 @@ constexpr int kPoison = 0xff, kCanary = 0xa5;
 }  // namespace
 
 Memory::Memory(const Plan& plan, Context& context, MemoryOptions options)
-    : plan_(plan), context_(context), options_(options), blocks_(plan.buffers.size()) {
+    : plan_(plan), context_(context), options_(std::move(options)), blocks_(plan.buffers.size()) {
   try {
     // Freed memory stays in the pool, so that a step that has run before asks the driver for nothing.
     MOEBLAZE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool_, context.device()));

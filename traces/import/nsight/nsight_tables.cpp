@@ -26,10 +26,10 @@ uint64_t bytesOf(const std::string& path) {
 
 NsightFile::NsightFile(const std::string& path, const ReadProgress& progress)
     : database_(sqlite::Database::openToRead(path, kLimits)), progress_(progress) {
-  constexpr uint64_t kLeastRowBytes = 4, kUsualRowBytes = 64;
+  constexpr uint64_t kMinRowBytes = 4, kUsualRowBytes = 64;
   constexpr uint64_t kTextPerByte = 4;  // several rows may use the same text
   const uint64_t bytes = bytesOf(path);
-  rowsLeft_ = bytes / kLeastRowBytes;
+  rowsLeft_ = bytes / kMinRowBytes;
   textLeft_ = bytes * kTextPerByte;
   usualRows_ = std::max<uint64_t>(1, bytes / kUsualRowBytes);
 }
